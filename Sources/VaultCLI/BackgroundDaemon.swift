@@ -23,7 +23,7 @@ struct BackgroundDaemon {
   /// Starts it, and returns when it listens.
   func start() throws {
     guard try DaemonLock.running(composition.folders) == nil else {
-      throw Vault.anotherDaemon(composition.folders)
+      throw Checking.anotherDaemon(composition.folders)
     }
     let passphrase = try passphrase()
     var input = ChildProcess.Pipes.Ends()

@@ -70,28 +70,28 @@ struct Composition {
       at: folders, passphrase: { try unlock.passphrase.existing(console) },
       stretched: { agent?.passphrase() }, environment: environment)
     let folders = folders
-    vault.fetchParcels { [weak vault] in
+    vault.post.fetchParcels { [weak vault] in
       // A daemon does it by itself.
       guard let vault, (try? DaemonLock.running(folders)) == nil else { return }
       let report = await AccountRound.run(vault, limit: MessageDelivery.patience)
       if let problem = report.problem {
-        vault.surroundings.log.warning("the account can't be asked for shares: \(problem.reason)")
+        vault.core.surroundings.log.warning("the account can't be asked for shares: \(problem.reason)")
       }
       do { _ = try await VaultGroups(vault).fetchParcels(for: "vault recover") } catch {
-        vault.surroundings.log.warning("groups can't be asked for shares: \(VaultError(error).reason)")
+        vault.core.surroundings.log.warning("groups can't be asked for shares: \(VaultError(error).reason)")
       }
     }
-    if settlesClipboard { ClipboardRecords(folder: vault.clipboardFolder).settle(vault, console) }
+    if settlesClipboard { ClipboardRecords(folder: vault.core.clipboardFolder).settle(vault, console) }
     return vault
   }
 
   /// This device's card as text, where nobody need be asked for a passphrase to know it; nil where the vault is open to this command
   /// anyway, and where there is no sound copy of the card.
   func lockedCard(_ unlock: UnlockOptions) throws -> String? {
-    guard unlock.passphrase == .terminal, try Vault.needsPassphrase(at: folders), agent.passphrase() == nil else {
+    guard unlock.passphrase == .terminal, try VaultCore.needsPassphrase(at: folders), agent.passphrase() == nil else {
       return nil
     }
-    do { return try Vault.lockedCard(at: folders) } catch {
+    do { return try VaultCore.lockedCard(at: folders) } catch {
       console.warning("\(VaultError(error).reason); the passphrase is needed to show the card")
       return nil
     }

@@ -10,13 +10,13 @@ struct MeetingRunner: Service {
 
   func run() async throws {
     await cancelWhenGracefulShutdown {
-      await vault.runMeetings { await Self.heard(vault) }
+      await vault.meetings.runMeetings { await Self.heard(vault) }
     }
   }
 
   /// Names of peers in the room. Without Bluetooth, or with trouble of its own, nobody is: the listener tells of that.
   private static func heard(_ vault: Vault) async -> Set<String> {
-    guard vault.nearbySettings().isOn, let heard = try? await NearbyPeople.listen(vault, for: seconds) else {
+    guard vault.core.nearbySettings().isOn, let heard = try? await NearbyPeople.listen(vault, for: seconds) else {
       return []
     }
     return Set(heard.keys)

@@ -7,7 +7,7 @@ struct MessageRunner: Service {
   let vault: Vault
 
   func run() async throws {
-    await cancelWhenGracefulShutdown { await vault.runMessages() }
+    await cancelWhenGracefulShutdown { await vault.answering.runMessages() }
   }
 }
 

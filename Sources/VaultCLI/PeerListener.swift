@@ -122,8 +122,8 @@ struct PeerListener: Service {
     let text = address.map { PeerText.text($0) }
     try presence.announce(listening: text.map { [$0] } ?? [])
     // What an earlier daemon was waiting with; nobody has been answered yet.
-    if isFirst { try vault.dropWaitingDeposits() }
-    if let address, let card = try? vault.ownIdentity().card,
+    if isFirst { try vault.consent.dropWaitingDeposits() }
+    if let address, let card = try? vault.core.ownIdentity().card,
       let problem = ListeningPlace.problem(listening: [address], card: card.addresses)
     {
       log.warning("\(problem)")
@@ -141,7 +141,7 @@ extension Vault {
     await withDiscardingTaskGroup { group in
       for await transport in connections {
         // A flood of handshakes from elsewhere must not make peers wait.
-        group.addTask(priority: transport.isFamiliar ? .high : .low) { await self.answer(transport) }
+        group.addTask(priority: transport.isFamiliar ? .high : .low) { await self.answering.answer(transport) }
       }
       group.cancelAll()
     }
@@ -153,7 +153,7 @@ struct DrillRunner: Service {
   let vault: Vault
 
   func run() async throws {
-    await cancelWhenGracefulShutdown { await vault.runDrills() }
+    await cancelWhenGracefulShutdown { await vault.checking.runDrills() }
   }
 }
 
@@ -175,7 +175,7 @@ enum ListenTarget: Hashable, Sendable {
 
   /// What the setting says. Settings that were damaged must not turn into an open port.
   init(_ vault: Vault) throws {
-    let text = try vault.settings().first { $0.key == SettingKey.listen.rawValue }?.value ?? ""
+    let text = try vault.core.settings().first { $0.key == SettingKey.listen.rawValue }?.value ?? ""
     guard let target = ListenTarget(text) else {
       throw VaultError(
         .usage, "the setting listen is neither HOST:PORT nor off: '\(text)'",
@@ -200,6 +200,6 @@ struct OutboxRunner: Service {
   let vault: Vault
 
   func run() async throws {
-    await cancelWhenGracefulShutdown { await vault.runOutbox() }
+    await cancelWhenGracefulShutdown { await vault.sharing.runOutbox() }
   }
 }

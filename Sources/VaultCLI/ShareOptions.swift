@@ -58,7 +58,7 @@ struct ShareOptions: ParsableArguments {
       password: try password.layer(console))
     request.confirm = SharePlanText.question(chosen: recipients, saysYes: yes)
     let reporter = ShareReporter(console, isPlanAsked: request.confirm != nil)
-    let report = try await vault.share(request) { event in
+    let report = try await vault.sharing.share(request) { event in
       watch.note(event)
       reporter.show(event)
     }

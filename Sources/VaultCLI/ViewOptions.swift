@@ -89,10 +89,10 @@ struct ViewOptions: ParsableArguments {
     case .descriptor(let descriptor):
       try SecretStream.write(bytes.bytes, to: descriptor)
       path = nil
-    case .file(let given, let overwrites): path = try vault.write(bytes, to: given, overwrites: overwrites)
+    case .file(let given, let overwrites): path = try vault.core.write(bytes, to: given, overwrites: overwrites)
     case .folder(let folder, let overwrites):
       let whole = folder.hasSuffix("/") ? folder + subject.fileName : "\(folder)/\(subject.fileName)"
-      path = try vault.write(bytes, to: whole, overwrites: overwrites)
+      path = try vault.core.write(bytes, to: whole, overwrites: overwrites)
     }
     try Self.conclude(path, at: destination, json: subject.written(path, UInt64(bytes.count)), console)
   }

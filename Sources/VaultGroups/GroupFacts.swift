@@ -98,7 +98,7 @@ struct FactsFile {
 
   let vault: Vault
 
-  private func path(_ id: String) -> String { vault.groupFolders.path(id) + "/facts" }
+  private func path(_ id: String) -> String { vault.core.groupFolders.path(id) + "/facts" }
 
   /// Nil if there is none yet.
   func read(_ id: String) throws -> GroupFacts? {
@@ -106,7 +106,7 @@ struct FactsFile {
     do { bytes = try AtomicFile.read(path(id), limit: Self.byteLimit) } catch StoreError.notFound {
       return nil
     } catch { throw error }
-    let key = try vault.groupKey(id)
+    let key = try vault.core.groupKey(id)
     let opened: SecretBytes
     do { opened = try KeySealer(key).open(bytes, context: Self.context) } catch {
       if case .damaged = error { throw damage(id) }
@@ -115,7 +115,7 @@ struct FactsFile {
     let json = opened.withUnsafeBytes { Data($0) }
     guard var facts = try? JSONDecoder().decode(GroupFacts.self, from: json) else { throw damage(id) }
     facts.id = id
-    facts.age(to: vault.surroundings.now(), hasRoom: vault.hasDiskRoom())
+    facts.age(to: vault.core.surroundings.now(), hasRoom: vault.core.hasDiskRoom())
     return facts
   }
 
@@ -127,7 +127,7 @@ struct FactsFile {
     guard let json = try? JSONEncoder().encode(facts) else {
       throw VaultError(.other, "what is known of the group can't be written")
     }
-    let key = try vault.groupKey(facts.id)
+    let key = try vault.core.groupKey(facts.id)
     let sealed: [UInt8]
     sealed = try Self.seal([UInt8](json), KeySealer(key))
     try AtomicFile.write(sealed.span.bytes, to: path(facts.id), replacing: true)

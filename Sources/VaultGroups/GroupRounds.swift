@@ -55,7 +55,7 @@ package final class GroupRounds: GroupLetterTaker {
 
   init(_ groups: VaultGroups) {
     self.groups = groups
-    log = groups.vault.surroundings.log
+    log = groups.vault.core.surroundings.log
   }
 
   /// Answers a letter.
@@ -68,8 +68,8 @@ package final class GroupRounds: GroupLetterTaker {
 
   /// Works until the task is cancelled.
   package func run() async {
-    groups.vault.answerGroupLetters(by: self)
-    let sleep = groups.vault.surroundings.sleep
+    groups.vault.letters.answerGroupLetters(by: self)
+    let sleep = groups.vault.core.surroundings.sleep
     await withDiscardingTaskGroup { tasks in
       while !Task.isCancelled {
         beginLetters(&tasks)
@@ -97,9 +97,9 @@ package final class GroupRounds: GroupLetterTaker {
   // MARK: - Letters
 
   private func beginLetters(_ tasks: inout DiscardingTaskGroup) {
-    let now = groups.vault.surroundings.now()
+    let now = groups.vault.core.surroundings.now()
     let letters: [GroupLetterRecord]
-    do { letters = try groups.vault.groupLetters() } catch {
+    do { letters = try groups.vault.trust.groupLetters() } catch {
       return log.error("letters about groups can't be read: \(VaultError(error).reason)")
     }
     for letter in letters where letter.isDue(at: now) {
@@ -138,13 +138,13 @@ package final class GroupRounds: GroupLetterTaker {
     guard isFree else { return }
     tasks.addTask { [self] in
       defer { state.withLock { $0.isAnswering = false } }
-      do { _ = try await groups.vault.answerParcels() } catch { note(VaultError(error)) }
+      do { _ = try await groups.vault.answering.answerParcels() } catch { note(VaultError(error)) }
     }
   }
 
   /// Groups that have parcels to post, by the names of their folders.
   private func groupsWithParcels() -> Set<String> {
-    do { return Set(try groups.vault.foldersWithParcels().map { hexadecimal($0) }) } catch {
+    do { return Set(try groups.vault.post.foldersWithParcels().map { hexadecimal($0) }) } catch {
       note(VaultError(error))
       return []
     }
@@ -152,8 +152,8 @@ package final class GroupRounds: GroupLetterTaker {
 
   /// Whether somebody has been asked for a share through a group a moment ago, and hasn't answered.
   private func isAwaitingRelease(_ name: String) -> Bool {
-    let since = groups.vault.surroundings.now() - Self.hasteLimit
-    let folders = try? groups.vault.foldersAwaitingReleases(since: since)
+    let since = groups.vault.core.surroundings.now() - Self.hasteLimit
+    let folders = try? groups.vault.post.foldersAwaitingReleases(since: since)
     return folders?.contains { hexadecimal($0) == name } ?? false
   }
 
@@ -168,9 +168,9 @@ package final class GroupRounds: GroupLetterTaker {
   // MARK: - Rounds
 
   private func beginRounds(_ tasks: inout DiscardingTaskGroup) {
-    let folders = groups.vault.groupFolders
+    let folders = groups.vault.core.groupFolders
     guard let names = try? folders.names() else { return }
-    let now = groups.vault.surroundings.monotonic()
+    let now = groups.vault.core.surroundings.monotonic()
     let new = state.withLock { state in
       state.plans = state.plans.filter { names.contains($0.key) }
       state.faults = state.faults.filter { names.contains($0.key) }
@@ -207,8 +207,8 @@ package final class GroupRounds: GroupLetterTaker {
     let isFirst = state.withLock { $0.plans[name]?.isFirst ?? true }
     let outcome = await outcome(of: name, isFirst: isFirst)
     if case .done = outcome { noteSuccess(of: name) }
-    let surroundings = groups.vault.surroundings
-    let stamp = FileStamp(groups.vault.groupFolders.path(name) + "/facts")
+    let surroundings = groups.vault.core.surroundings
+    let stamp = FileStamp(groups.vault.core.groupFolders.path(name) + "/facts")
     let now = surroundings.monotonic()
     let hasParcels = groupsWithParcels().contains(name)
     let isAwaiting = isAwaitingRelease(name)
@@ -240,8 +240,8 @@ package final class GroupRounds: GroupLetterTaker {
   }
 
   private func outcome(of name: String, isFirst: Bool) async -> Outcome {
-    let folder = groups.vault.groupFolders.path(name)
-    let sleep = groups.vault.surroundings.sleep
+    let folder = groups.vault.core.groupFolders.path(name)
+    let sleep = groups.vault.core.surroundings.sleep
     do {
       guard let facts = try groups.facts.read(name), facts.state == .member else { return .notYet }
       groups.know(facts)

@@ -31,15 +31,15 @@ package final class VaultGroup: Sendable {
     _ id: String, of vault: Vault, classes: [any GroupClass], connector: any GroupServerConnector, lock: GroupLock,
     tell: @escaping @Sendable (GrouperEvent) -> Void
   ) async throws -> VaultGroup {
-    let folder = vault.groupFolders.path(id)
-    let key = try vault.groupKey(id)
+    let folder = vault.core.groupFolders.path(id)
+    let key = try vault.core.groupKey(id)
     let store = try GroupStore(path: folder + "/group.sqlite", sealer: KeySealer(key))
-    let surroundings = vault.surroundings
+    let surroundings = vault.core.surroundings
     var environment = GrouperEnvironment(
       now: { UInt64(clamping: surroundings.now()) },
       sleep: { try await surroundings.sleep(.milliseconds(Int64(clamping: $0))) },
       jitter: { Double.random(in: 0...1) }, tell: tell)
-    environment.hasRoom = { vault.hasDiskRoom() }
+    environment.hasRoom = { vault.core.hasDiskRoom() }
     let plugin = GroupPlugin(id, classes)
     let grouper = try await Grouper.setup(
       applicationID: applicationID, entities: plugin.entities, store: store, plugin: plugin, connector: connector,

@@ -84,8 +84,8 @@ extension VaultGroups {
       throw VaultError(.usage, "there is a group \(plan.name) already", hint: "choose another name")
     }
     let userName: String
-    if let given = plan.userName { userName = given } else { userName = try vault.ownName() }
-    let id = try vault.groupFolders.create()
+    if let given = plan.userName { userName = given } else { userName = try vault.core.ownName() }
+    let id = try vault.core.groupFolders.create()
     do {
       try facts.write(GroupFacts(id: id, state: .creating, name: plan.name))
       try await use(id, for: "vault group create") { group in
@@ -94,14 +94,14 @@ extension VaultGroups {
           sufficient: plan.scheme.sufficient, ttl: plan.ttl, email: plan.email, userName: userName)
       }
     } catch {
-      try? vault.groupFolders.remove(id)
+      try? vault.core.groupFolders.remove(id)
       guard !Task.isCancelled else {
         throw VaultError(.interrupted, "interrupted; no group was made")
       }
       throw error
     }
     guard let made = try facts.read(id) else { throw VaultError(.damaged, "the facts of the new group") }
-    vault.note(.made, nil, plan.name)
+    vault.letters.note(.made, nil, plan.name)
     return made
   }
 
@@ -110,7 +110,7 @@ extension VaultGroups {
   /// are told later.
   package func remove(_ reference: String, from group: GroupFacts) async throws -> GroupRemoval {
     let peers = try memberPeers(of: group)
-    let invited = try vault.groupLetters().filter { isInvitation($0, to: group) }
+    let invited = try vault.trust.groupLetters().filter { isInvitation($0, to: group) }
     let outcome = try await use(group.id, for: "vault group remove") { open -> GroupRemoval? in
       let status = try await open.grouper.status()
       guard let member = try Self.member(reference, among: status, peers) else { return nil }
@@ -121,7 +121,7 @@ extension VaultGroups {
       return GroupRemoval(name: member.card.name, wasInvited: false, status: try await open.grouper.status())
     }
     if let outcome {
-      try vault.changeGroupLetters { letters in
+      try vault.trust.changeGroupLetters { letters in
         letters.removeAll { letter in
           isInvitation(letter, to: group)
             && letter.node.flatMap { NodeID($0) }.map { node in
@@ -129,18 +129,18 @@ extension VaultGroups {
             } ?? false
         }
       }
-      vault.note(.removed, nil, "\(outcome.name) from \(group.name)")
+      vault.letters.note(.removed, nil, "\(outcome.name) from \(group.name)")
       return outcome
     }
-    let peer = try vault.groupPeer(reference)
+    let peer = try vault.letters.groupPeer(reference)
     guard invited.contains(where: { $0.peer == peer.digest }) else {
       throw VaultError(
         .notFound, "\(group.name) has no member \(reference)", hint: "see `vault group members`")
     }
-    try vault.changeGroupLetters { letters in
+    try vault.trust.changeGroupLetters { letters in
       letters.removeAll { isInvitation($0, to: group) && $0.peer == peer.digest }
     }
-    vault.note(.removed, peer, "the invitation to \(group.name)")
+    vault.letters.note(.removed, peer, "the invitation to \(group.name)")
     return GroupRemoval(name: peer.name, wasInvited: true, status: nil)
   }
 
@@ -182,7 +182,7 @@ extension VaultGroups {
   /// were away.
   package func leave(_ group: GroupFacts, erases: Bool) async throws -> [String] {
     let lock = try await GroupLock.take(
-      vault.groupFolders.path(group.id), for: "vault group leave", waiting: patience, vault.surroundings)
+      vault.core.groupFolders.path(group.id), for: "vault group leave", waiting: patience, vault.core.surroundings)
     defer { lock.release() }
     var away: [String] = []
     if erases {
@@ -196,8 +196,8 @@ extension VaultGroups {
       open.closeStore()
     }
     for part in classes { try await part.forget(group.id) }
-    try vault.groupFolders.remove(group.id)
-    try vault.changeGroupLetters { letters in
+    try vault.core.groupFolders.remove(group.id)
+    try vault.trust.changeGroupLetters { letters in
       // A member that was removed is in again by a letter that is on its way.
       for place in letters.indices where letters[place].folder == group.id && letters[place].kind == .received {
         guard group.state == .member else { continue }
@@ -206,7 +206,7 @@ extension VaultGroups {
       }
       letters.removeAll { $0.folder == group.id }
     }
-    vault.note(.left, nil, group.name)
+    vault.letters.note(.left, nil, group.name)
     return Set(away).sorted()
   }
 }

@@ -16,7 +16,7 @@ extension VaultGroups {
 
   /// Begins to join a group whose owner is shown this text: face to face, by mail. Each text is for one group.
   package func requestText(email: String, userName: String?) async throws -> String {
-    let taken = Set(try vault.groupLetters().map(\.folder))
+    let taken = Set(try vault.trust.groupLetters().map(\.folder))
     let waiting = try await list().count { $0.state == .joining && !taken.contains($0.id) }
     guard waiting < Self.requestLimit else {
       throw VaultError(
@@ -54,7 +54,7 @@ extension VaultGroups {
       _ = try? await exchange(open, isFirst: false, isForced: true)
       return answer.bytes
     }
-    vault.note(.joined, nil, "\(request.card.name) to \(group.name)")
+    vault.letters.note(.joined, nil, "\(request.card.name) to \(group.name)")
     return (request.card.name, request.card.email, GroupText.text(.invitation, answer))
   }
 
@@ -72,8 +72,8 @@ extension VaultGroups {
         continue
       }
       guard let joined = try facts.read(waiting.id) else { break }
-      try vault.changeGroupLetters { letters in letters.removeAll { $0.folder == joined.id } }
-      if waiting.state == .joining { vault.note(.joined, nil, joined.name) }
+      try vault.trust.changeGroupLetters { letters in letters.removeAll { $0.folder == joined.id } }
+      if waiting.state == .joining { vault.letters.note(.joined, nil, joined.name) }
       return joined
     }
     throw VaultError(

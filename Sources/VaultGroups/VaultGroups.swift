@@ -33,9 +33,9 @@ package struct VaultGroups: Sendable {
 
   /// All groups, by name; those too that this device has asked to join. What a creation that was interrupted has left is removed.
   package func list() async throws -> [GroupFacts] {
-    vault.groupFolders.sweep()
+    vault.core.groupFolders.sweep()
     var all: [GroupFacts] = []
-    for id in try vault.groupFolders.names() {
+    for id in try vault.core.groupFolders.names() {
       let known: GroupFacts?
       do { known = try facts.read(id) } catch  where VaultError(error).code == .damaged {
         all.append(GroupFacts(id: id, state: .member, name: "?"))
@@ -52,14 +52,14 @@ package struct VaultGroups: Sendable {
 
   /// What an interrupted creation has left: a group after all, or nothing. Nil also while somebody is just making it.
   private func settle(_ id: String) async throws -> GroupFacts? {
-    let folder = vault.groupFolders.path(id)
+    let folder = vault.core.groupFolders.path(id)
     guard let lock = try GroupLock.take(folder, for: "vault group list") else { return nil }
     defer { lock.release() }
     let group = try await VaultGroup.open(id, of: vault, classes: classes, connector: connector, lock: lock) { _ in }
     defer { group.close() }
     let status: GroupStatus
     do { status = try await group.grouper.status() } catch GroupError.noGroup {
-      try vault.groupFolders.remove(id)
+      try vault.core.groupFolders.remove(id)
       return nil
     } catch { throw error }
     var facts = GroupFacts(id: id, state: .member, name: status.name)
@@ -122,7 +122,7 @@ package struct VaultGroups: Sendable {
     _ body: (VaultGroup) async throws -> Value
   ) async throws -> Value {
     let lock = try await GroupLock.take(
-      vault.groupFolders.path(id), for: what, waiting: patience, vault.surroundings)
+      vault.core.groupFolders.path(id), for: what, waiting: patience, vault.core.surroundings)
     return try await use(id, lock, tell: tell, body)
   }
 

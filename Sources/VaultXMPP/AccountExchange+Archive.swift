@@ -66,7 +66,7 @@ extension AccountExchange {
           return
         }
         guard let last = page.last else { return }
-        guard note({ try vault.noteArchive(of: account.id, to: last) }) else { return }
+        guard note({ try vault.accounts.noteArchive(of: account.id, to: last) }) else { return }
         place = .after(last)
         if page.isComplete, from != .end { return }
       }

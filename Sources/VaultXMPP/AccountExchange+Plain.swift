@@ -116,10 +116,10 @@ extension AccountExchange {
   }
 
   private func standing(of address: String) throws -> Standing {
-    let known = try vault.friendRecord(account.id, address)
+    let known = try vault.accounts.friendRecord(account.id, address)
     if known?.subscription == .blocked { return .blocked }
     if known?.isContact == true { return .contact }
-    if try vault.hasWritten(to: address, account: account.id) { return .contact }
+    if try vault.messages.hasWritten(to: address, account: account.id) { return .contact }
     return known == nil ? .stranger : .asking
   }
 
@@ -132,7 +132,7 @@ extension AccountExchange {
     guard let text = Self.text(message) else { return refusal ?? .failed }
     var tag: [UInt8]?
     if let name = message.archiveID { tag = try PlainMessage.id(archived: name, contact: address, text: text) }
-    let sentAt = message.stamp.flatMap { AccountStamp.milliseconds($0) } ?? vault.surroundings.now()
+    let sentAt = message.stamp.flatMap { AccountStamp.milliseconds($0) } ?? vault.core.surroundings.now()
     // The account's own server vouches for what its archive says, and this clock for what comes now; else anybody may have put a time in.
     let isDated = isArchived || message.stamp == nil
     func plain(_ id: [UInt8], _ kinds: Set<PlainMark.Kind>) -> PlainMessage {
@@ -174,7 +174,7 @@ extension AccountExchange {
     case .contact: return nil
     case .asking:
       // Whoever has asked may say why, and what it says is told to nobody before it is accepted.
-      let count = try vault.plainDays(account: account.id, contact: address).values.reduce(0, +)
+      let count = try vault.messages.plainDays(account: account.id, contact: address).values.reduce(0, +)
       return count < Self.askingLimit ? nil : .unwanted
     case .stranger:
       // Strangers' texts aren't kept: anybody can write to an address.
@@ -193,21 +193,21 @@ extension AccountExchange {
     guard message.isMine || hasRoom(for: message) else { return .failed }
     // What was said before this device knew the account is nobody's news.
     let isNews = standing == .contact && (!isArchived || account.archivedTo != nil)
-    let number = try vault.keepPlain(message, account: account.id, isNews: isNews)
+    let number = try vault.messages.keepPlain(message, account: account.id, isNews: isNews)
     if isArchived { rememberArchived(message.id) }
     guard number != nil, !message.isMine else { return .kept }
     happened { state in
       state.report.plainTaken += 1
       state.report.bytesTaken += message.text.count
-      state.plainDays[message.contact]?[message.sentAt / Self.day, default: 0] += Vault.plainWeight(message.text.count)
+      state.plainDays[message.contact]?[message.sentAt / Self.day, default: 0] += Messages.plainWeight(message.text.count)
     }
     return .kept
   }
 
   /// Whether a text leaves as much of the disk free as is to stay free. Says once a day that one doesn't.
   private func hasRoom(for message: PlainMessage) -> Bool {
-    guard !vault.hasDiskRoom(for: message.text.count) else { return true }
-    let today = vault.surroundings.now() / Self.day
+    guard !vault.core.hasDiskRoom(for: message.text.count) else { return true }
+    let today = vault.core.surroundings.now() / Self.day
     // No contact is called so.
     if state.withLock({ $0.fullDays.updateValue(today, forKey: "") }) != today {
       log.warning(
@@ -223,24 +223,24 @@ extension AccountExchange {
     if isDated {
       let known = state.withLock { $0.plainDays[contact] }
       let days: [Int64: Int]
-      if let known { days = known } else { days = try vault.plainDays(account: account.id, contact: contact) }
+      if let known { days = known } else { days = try vault.messages.plainDays(account: account.id, contact: contact) }
       state.withLock { $0.plainDays[contact] = days }
-      isFull = days[day, default: 0] >= Vault.plainDayLimit
+      isFull = days[day, default: 0] >= Messages.plainDayLimit
     } else {
-      isFull = try vault.isPlainFull(account: account.id, contact: contact)
+      isFull = try vault.messages.isPlainFull(account: account.id, contact: contact)
     }
     guard isFull else { return false }
-    let today = vault.surroundings.now() / Self.day
+    let today = vault.core.surroundings.now() / Self.day
     if state.withLock({ $0.fullDays.updateValue(today, forKey: contact) }) != today {
       log.warning(
-        "\(account.logName): a contact has sent more than \(Vault.plainDayLimit) messages in a day; what is beyond is passed over"
+        "\(account.logName): a contact has sent more than \(Messages.plainDayLimit) messages in a day; what is beyond is passed over"
       )
     }
     return true
   }
 
   private func known(_ message: PlainMessage) throws -> KnownPlain? {
-    try vault.knownPlain(message.id, account: account.id, contact: message.contact, isMine: message.isMine)
+    try vault.messages.knownPlain(message.id, account: account.id, contact: message.contact, isMine: message.isMine)
   }
 
   /// Whether a message is the one that is known under its sender's name for it. Where the archive has names for both these decide, but for one that
@@ -259,7 +259,7 @@ extension AccountExchange {
   private func hasCome(_ message: PlainMessage, isArchived: Bool) throws -> Bool {
     if try known(message) != nil { return true }
     let (tag, kinds) = (message.mark.archived, message.mark.kinds)
-    let found = try vault.plainMessages(like: message, account: account.id, within: Self.difference)
+    let found = try vault.messages.plainMessages(like: message, account: account.id, within: Self.difference)
     if let tag, found.contains(where: { $0.mark.archived == PlainMark(archived: tag).archived }) { return true }
     let archived = state.withLock { $0.archived }
     let known = found.first { known in
@@ -275,7 +275,7 @@ extension AccountExchange {
   }
 
   private func add(_ mark: PlainMark, to known: KnownPlain, _ message: PlainMessage) throws {
-    try vault.notePlain(
+    try vault.messages.notePlain(
       known, account: account.id, contact: message.contact, isMine: message.isMine, mark: mark)
   }
 
@@ -286,7 +286,7 @@ extension AccountExchange {
   }
 
   private func isFriend(_ contact: JID) throws -> Bool {
-    guard let known = try vault.friendRecord(account.id, contact.description) else { return false }
+    guard let known = try vault.accounts.friendRecord(account.id, contact.description) else { return false }
     return known.subscription != .none && known.subscription != .blocked
   }
 

@@ -94,35 +94,35 @@ final class AccountExchange: Sendable {
     self.connection = connection
     self.answers = answers
     self.memory = memory
-    var state = State(lastAt: vault.surroundings.monotonic())
+    var state = State(lastAt: vault.core.surroundings.monotonic())
     // Without them something is counted twice.
-    state.passed = (try? vault.passedTexts(account.id)) ?? []
+    state.passed = (try? vault.accounts.passedTexts(account.id)) ?? []
     self.state = Mutex(state)
   }
 
-  var sleep: @Sendable (Duration) async throws -> Void { vault.surroundings.sleep }
-  var log: Logger { vault.surroundings.log }
-  var now: Double { vault.surroundings.monotonic() }
+  var sleep: @Sendable (Duration) async throws -> Void { vault.core.surroundings.sleep }
+  var log: Logger { vault.core.surroundings.log }
+  var now: Double { vault.core.surroundings.monotonic() }
 
   /// Connects, logs in, takes the contacts and says that the account is there. `resource` is this device's name at the server.
   static func open(
     _ vault: Vault, _ account: AccountRecord, password: HeldSecret, resource: String?, answers: Bool,
     memory: SendingMemory = SendingMemory()
   ) async throws(XMPPError) -> AccountExchange {
-    let sleep = vault.surroundings.sleep
+    let sleep = vault.core.surroundings.sleep
     let place = try account.place
     let connection = try await within(Limits.login, sleep) { () throws(XMPPError) in
       try await NetHelper.shared.connect(place, password: password.bytes, resource: resource)
     }
     let exchange = AccountExchange(vault, account, connection, answers: answers, memory: memory)
     do {
-      let before = (try? vault.friendRecords(account.id)) ?? []
+      let before = (try? vault.accounts.friendRecords(account.id)) ?? []
       let contacts = try await within(Limits.answer, sleep) { () throws(XMPPError) in try await connection.roster() }
       exchange.note {
         try vault.keepRoster(account.id, contacts, since: before, stays: true)
       }
       // Those who are there say so anew.
-      if !answers { exchange.note { try vault.forgetPresence(account.id) } }
+      if !answers { exchange.note { try vault.accounts.forgetPresence(account.id) } }
       try await within(Limits.answer, sleep) { () throws(XMPPError) in
         try await connection.announce(priority: Self.priority)
         // Of what other programs of the account say; a command reads that in the archive.
@@ -224,8 +224,8 @@ final class AccountExchange: Sendable {
       return (state.report, before, passed)
     }
     note {
-      try vault.addAccountTraffic(
-        account.id, now.traffic(since: before, at: vault.surroundings.now()), passed: passed)
+      try vault.accounts.addAccountTraffic(
+        account.id, now.traffic(since: before, at: vault.core.surroundings.now()), passed: passed)
     }
   }
 

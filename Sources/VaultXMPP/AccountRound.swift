@@ -22,8 +22,8 @@ package enum AccountRound {
     _ vault: Vault, limit: Duration, until isDone: (@Sendable () -> Bool)? = nil
   ) async -> Report {
     do {
-      guard try vault.needsAccountRound(), let account = try vault.currentAccount(),
-        let password = try vault.accountPassword(account.id)
+      guard try vault.accounts.needsAccountRound(), let account = try vault.accounts.currentAccount(),
+        let password = try vault.accounts.accountPassword(account.id)
       else { return Report(traffic: AccountReport(), problem: nil) }
       return await run(vault, account, password, limit: limit, isDone)
     } catch { return Report(traffic: AccountReport(), problem: VaultError(error)) }
@@ -32,8 +32,8 @@ package enum AccountRound {
   private static func run(
     _ vault: Vault, _ account: AccountRecord, _ password: HeldSecret, limit: Duration, _ isDone: (@Sendable () -> Bool)?
   ) async -> Report {
-    let sleep = vault.surroundings.sleep
-    let end = vault.surroundings.monotonic() + limit / .milliseconds(1)
+    let sleep = vault.core.surroundings.sleep
+    let end = vault.core.surroundings.monotonic() + limit / .milliseconds(1)
     let exchange: AccountExchange
     do {
       exchange = try await within(limit, sleep) { () throws(XMPPError) in
@@ -44,7 +44,7 @@ package enum AccountRound {
     let reason = await withTaskGroup(of: XMPPError??.self) { tasks in
       tasks.addTask { .some(await exchange.run()) }
       tasks.addTask {
-        while vault.surroundings.monotonic() < end, !(exchange.isQuiet(for: silence) && isDone?() ?? true) {
+        while vault.core.surroundings.monotonic() < end, !(exchange.isQuiet(for: silence) && isDone?() ?? true) {
           do { try await sleep(.milliseconds(50)) } catch { break }
         }
         return nil

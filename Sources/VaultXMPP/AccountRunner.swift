@@ -15,7 +15,7 @@ package struct AccountRunner: Sendable {
 
   package init(_ vault: Vault) { self.vault = vault }
 
-  private var log: Logger { vault.surroundings.log }
+  private var log: Logger { vault.core.surroundings.log }
 
   /// Works until the task is cancelled.
   package func run() async {
@@ -27,10 +27,10 @@ package struct AccountRunner: Sendable {
         await pause(for: Self.pauses.longest, beside: nil)
         continue
       }
-      let began = vault.surroundings.monotonic()
+      let began = vault.core.surroundings.monotonic()
       let reason = await connect(account, password)
       if Task.isCancelled { break }
-      let lasted = vault.surroundings.monotonic() - began
+      let lasted = vault.core.surroundings.monotonic() - began
       guard let reason else {
         // Another account, or none: at once.
         failures = 0
@@ -42,7 +42,7 @@ package struct AccountRunner: Sendable {
       if case .streamEnded(let condition) = reason, condition.description == "conflict" { rename(account) }
       await pause(for: Self.pause(after: failures, reason), beside: account)
     }
-    if let account = try? vault.currentAccount() { note(account, nil) }
+    if let account = try? vault.accounts.currentAccount() { note(account, nil) }
   }
 
   /// Seconds until the next attempt, as long again for each one in vain. What another attempt doesn't mend comes last.
@@ -54,9 +54,9 @@ package struct AccountRunner: Sendable {
   }
 
   private func current() -> (AccountRecord, HeldSecret)? {
-    guard !vault.leavesServersOut() else { return nil }
+    guard !vault.accounts.leavesServersOut() else { return nil }
     do {
-      guard let account = try vault.currentAccount(), let password = try vault.accountPassword(account.id) else {
+      guard let account = try vault.accounts.currentAccount(), let password = try vault.accounts.accountPassword(account.id) else {
         return nil
       }
       return (account, password)
@@ -79,7 +79,7 @@ package struct AccountRunner: Sendable {
     let reason = await withTaskGroup(of: XMPPError??.self) { tasks in
       tasks.addTask { .some(await exchange.run()) }
       tasks.addTask {
-        while isCurrent(account), (try? await vault.surroundings.sleep(.seconds(1))) != nil {}
+        while isCurrent(account), (try? await vault.core.surroundings.sleep(.seconds(1))) != nil {}
         return nil
       }
       var reason: XMPPError?
@@ -89,7 +89,7 @@ package struct AccountRunner: Sendable {
       }
       return reason
     }
-    do { try vault.forgetPresence(account.id) } catch {
+    do { try vault.accounts.forgetPresence(account.id) } catch {
       log.error("\(account.logName): \(VaultError(error).reason)")
     }
     guard isCurrent(account), !Task.isCancelled else {
@@ -103,17 +103,17 @@ package struct AccountRunner: Sendable {
   /// Another device has this one's name at the server, perhaps because both are the same backup: with one name they would push
   /// each other out for ever.
   private func rename(_ account: AccountRecord) {
-    do { try vault.renameDevice(of: account.id, to: AccountRecord.freshResource()) } catch {
+    do { try vault.accounts.renameDevice(of: account.id, to: AccountRecord.freshResource()) } catch {
       log.error("\(account.logName): \(VaultError(error).reason)")
     }
   }
 
   /// Whether this account is still to be connected, and in the same way.
   private func isCurrent(_ account: AccountRecord) -> Bool {
-    guard !vault.leavesServersOut() else { return false }
+    guard !vault.accounts.leavesServersOut() else { return false }
     let now: AccountRecord?
     // What can't be read just now is as it was.
-    do { now = try vault.currentAccount() } catch { return true }
+    do { now = try vault.accounts.currentAccount() } catch { return true }
     guard let now else { return false }
     return now.id == account.id && now.host == account.host && now.port == account.port
       && now.certificates == account.certificates && now.resource == account.resource
@@ -126,7 +126,7 @@ package struct AccountRunner: Sendable {
   }
 
   private func note(_ account: AccountRecord, _ state: AccountConnection.State?) {
-    do { try vault.noteAccountConnection(state, of: account.id) } catch {
+    do { try vault.accounts.noteAccountConnection(state, of: account.id) } catch {
       log.error("\(account.logName): \(VaultError(error).reason)")
     }
   }
@@ -134,16 +134,16 @@ package struct AccountRunner: Sendable {
   /// Waits, but not longer than until somebody has changed the accounts, or whether servers are used, or the network is another one.
   private func pause(for seconds: Double, beside account: AccountRecord?) async {
     let jitter = Double.random(in: 0.75...1.25)
-    let began = vault.surroundings.monotonic()
+    let began = vault.core.surroundings.monotonic()
     let end = began + seconds * jitter * 1000
     // A server may lock an account to which wrong passwords come often.
     let earliest = account != nil && seconds >= Self.pauses.longest ? began + 5000 : began
-    let mark = try? vault.accountMark()
-    let (network, isOff) = (NetworkMark.now(), vault.leavesServersOut())
-    while vault.surroundings.monotonic() < end {
-      do { try await vault.surroundings.sleep(.seconds(1)) } catch { return }
-      guard vault.surroundings.monotonic() >= earliest else { continue }
-      if (try? vault.accountMark()) != mark || vault.leavesServersOut() != isOff
+    let mark = try? vault.accounts.accountMark()
+    let (network, isOff) = (NetworkMark.now(), vault.accounts.leavesServersOut())
+    while vault.core.surroundings.monotonic() < end {
+      do { try await vault.core.surroundings.sleep(.seconds(1)) } catch { return }
+      guard vault.core.surroundings.monotonic() >= earliest else { continue }
+      if (try? vault.accounts.accountMark()) != mark || vault.accounts.leavesServersOut() != isOff
         || (account != nil && NetworkMark.now() != network)
       {
         return

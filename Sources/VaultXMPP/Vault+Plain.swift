@@ -7,10 +7,10 @@ import XMPPRequests
 extension Vault {
   /// Keeps a text for somebody without a vault, to be sent as it is by the account in use: servers can read it. Says nothing to anybody yet.
   package func sendPlain(_ text: HeldSecret, to reference: String) throws -> MessageSummary {
-    guard let account = try currentAccount() else {
+    guard let account = try accounts.currentAccount() else {
       throw VaultError(.notFound, "no account is in use", hint: "log in with `vault account login ADDRESS`")
     }
-    guard !leavesServersOut() else {
+    guard !accounts.leavesServersOut() else {
       throw VaultError(
         .refused, "the setting pigeons-only is on, and a plain text goes through servers; nothing was sent",
         hint: "vault settings set pigeons-only off")
@@ -34,11 +34,11 @@ extension Vault {
       throw VaultError(.other, "no random bytes: \(error)")
     }
     // Whoever writes to somebody wants an answer.
-    try unblockContact(account.id, contact)
-    let number = try keepPlain(
-      PlainMessage(id: id, contact: contact, isMine: true, text: text, sentAt: surroundings.now()),
+    try accounts.unblockContact(account.id, contact)
+    let number = try messages.keepPlain(
+      PlainMessage(id: id, contact: contact, isMine: true, text: text, sentAt: core.surroundings.now()),
       account: account.id, isSent: false)
     guard let number else { throw VaultError(.other, "the message could not be kept") }
-    return try message(number)
+    return try messages.message(number)
   }
 }

@@ -12,7 +12,7 @@ extension Vault {
   ) throws {
     let named = Set(contacts.map(\.address.description))
     for former in before where !named.contains(former.address) {
-      try changeFriend(account, former.address) { friend in
+      try accounts.changeFriend(account, former.address) { friend in
         guard let known = friend, known.isAs(former), !known.asks, known.subscription != .blocked else { return }
         friend = nil
       }
@@ -23,13 +23,13 @@ extension Vault {
         let address = contact.address.description
         // Another program has added it again.
         if known[address]?.subscription == .blocked {
-          try unblockContact(account, address)
+          try accounts.unblockContact(account, address)
           known[address] = nil
         }
         if stays { try keepContact(account, contact) } else { try keepContact(account, contact, ifAs: known[address]) }
       } catch  where VaultError(error).code == .usage {
         // One that can't be kept keeps none of the others back.
-        surroundings.log.warning("a contact can't be kept: \(VaultError(error).reason)")
+        core.surroundings.log.warning("a contact can't be kept: \(VaultError(error).reason)")
       }
     }
   }
@@ -38,14 +38,14 @@ extension Vault {
   func keepContact(_ account: [UInt8], _ contact: XMPPContact) throws {
     let address = contact.address.description
     guard contact.subscription != .remove else {
-      return try changeFriend(account, address) { friend in
+      return try accounts.changeFriend(account, address) { friend in
         guard friend?.subscription != .blocked else { return }
         guard friend?.asks == true else { return friend = nil }
         friend?.subscription = .none
         friend?.presence = nil
       }
     }
-    try keepFriend(account, address) { $0.take(contact) }
+    try accounts.keepFriend(account, address) { $0.take(contact) }
   }
 
   /// The same where it is still known as it was, or still unknown.
@@ -54,10 +54,10 @@ extension Vault {
   ) throws {
     let address = contact.address.description
     if let former {
-      try changeFriend(account, address) { if $0?.isAs(former) == true { $0?.take(contact) } }
+      try accounts.changeFriend(account, address) { if $0?.isAs(former) == true { $0?.take(contact) } }
     } else {
       let unknown = FriendRecord(account: account, address: address)
-      try keepFriend(account, address) { if $0.isAs(unknown) { $0.take(contact) } }
+      try accounts.keepFriend(account, address) { if $0.isAs(unknown) { $0.take(contact) } }
     }
   }
 }

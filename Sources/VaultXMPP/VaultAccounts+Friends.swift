@@ -7,11 +7,11 @@ extension VaultAccounts {
   /// Those whose address, name or peer's name contains `search`, whatever the case of its letters. Asks nobody.
   package func friends(search: String? = nil) throws -> [FriendSummary] {
     let account = try find(nil)
-    let names = try vault.namesOfPeers()
+    let names = try vault.accounts.namesOfPeers()
     let wanted = search?.lowercased()
-    let connection = try vault.accountConnection()
+    let connection = try vault.accounts.accountConnection()
     let isConnected = connection?.account == account.id && connection?.state == .connected
-    return try vault.friendRecords(account.id).map { record in
+    return try vault.accounts.friendRecords(account.id).map { record in
       FriendSummary(
         address: record.address, name: record.name, peer: record.peer.flatMap { names[$0] },
         subscription: record.subscription.word, asks: record.asks, presence: isConnected ? record.presence : nil)
@@ -26,8 +26,8 @@ extension VaultAccounts {
     let account = try find(nil)
     let contact = try address(text)
     guard contact.description != account.address else { throw VaultError(.usage, "this is the account itself") }
-    let digest = try peer.map { peer in try vault.peerDigest(peer) }
-    let before = try vault.friendRecords(account.id)
+    let digest = try peer.map { peer in try vault.accounts.peerDigest(peer) }
+    let before = try vault.accounts.friendRecords(account.id)
     let asks = before.contains { $0.address == contact.description && $0.asks }
     let contacts = try await connected(account) { (connection) throws(XMPPError) in
       // To set a contact replaces what other programs have put there.
@@ -45,10 +45,10 @@ extension VaultAccounts {
       throw VaultError(.refused, "the server has not taken \(contact) as a contact")
     }
     if let peer, let digest {
-      try vault.changeFriend(account.id, contact.description) { $0?.peer = digest }
-      try vault.setAccountAddress(peer, to: contact.description)
+      try vault.accounts.changeFriend(account.id, contact.description) { $0?.peer = digest }
+      try vault.accounts.setAccountAddress(peer, to: contact.description)
     }
-    if asks { try vault.changeFriend(account.id, contact.description) { $0?.asks = false } }
+    if asks { try vault.accounts.changeFriend(account.id, contact.description) { $0?.asks = false } }
     // What is known here may be a moment behind.
     let known = try friends().first { $0.address == contact.description }
     return FriendSummary(
@@ -60,7 +60,7 @@ extension VaultAccounts {
   package func acceptFriend(_ text: String, name: String?, peer: String?) async throws -> FriendSummary {
     let account = try find(nil)
     let contact = try address(text)
-    guard try vault.friendRecord(account.id, contact.description)?.asks == true else {
+    guard try vault.accounts.friendRecord(account.id, contact.description)?.asks == true else {
       throw VaultError(
         .notFound, "\(contact) doesn't ask to be accepted, as far as is known here",
         hint: "the daemon hears of it; `vault friend list` shows who asks")
@@ -75,7 +75,7 @@ extension VaultAccounts {
     // Whatever stands in the list: a server has no name before the @.
     let contact: JID
     do throws(XMPPError) { contact = try JID(text).bare } catch { throw VaultError(error, account: text) }
-    guard let known = try vault.friendRecord(account.id, contact.description) else {
+    guard let known = try vault.accounts.friendRecord(account.id, contact.description) else {
       throw VaultError(.notFound, "\(contact) is no friend of \(account.address)", hint: "see `vault friend list`")
     }
     guard known.subscription != .blocked else {
@@ -90,8 +90,8 @@ extension VaultAccounts {
       }
       try await connection.ping()
     }
-    try vault.blockContact(account.id, contact.description)
-    try vault.forgetAccountAddress(contact.description)
+    try vault.accounts.blockContact(account.id, contact.description)
+    try vault.accounts.forgetAccountAddress(contact.description)
     return contact.description
   }
 
@@ -101,7 +101,7 @@ extension VaultAccounts {
     let account = try find(nil)
     let contact: JID
     do throws(XMPPError) { contact = try JID(text).bare } catch { throw VaultError(error, account: text) }
-    guard try vault.unblockContact(account.id, contact.description) else {
+    guard try vault.accounts.unblockContact(account.id, contact.description) else {
       throw VaultError(.notFound, "\(contact) isn't blocked", hint: "see `vault friend list`")
     }
     return contact.description

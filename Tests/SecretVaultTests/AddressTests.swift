@@ -24,8 +24,8 @@ extension VaultTests {
     private func opening(_ addresses: [PeerAddress]) throws -> SecretVault.Opening {
       let ada = world[0].vault
       return SecretVault.Opening(
-        recipient: Recipient(name: "ben", keys: world[1].vault.identity.keys, addresses: addresses),
-        identity: ada.identity, ownCard: try ada.ownCard(), environment: world[0].environment)
+        recipient: Recipient(name: "ben", keys: world[1].vault.core.identity.keys, addresses: addresses),
+        identity: ada.core.identity, ownCard: try ada.core.ownCard(), environment: world[0].environment)
     }
 
     @Test func `one that answers nobody holds up the next for a moment, and is let go`() async throws {
@@ -58,7 +58,7 @@ extension VaultTests {
     @Test func `of two that lead to the peer in the same moment one session is left`() async throws {
       world.clock.skip(pause)
       let (other, delay) = (try PeerAddress(host: "elsewhere", port: 4721), Duration.milliseconds(70))
-      world.network.serve(other) { [ben = world[1].vault] in await ben.answer($0) }
+      world.network.serve(other) { [ben = world[1].vault] in await ben.answering.answer($0) }
       world.network.set(.slow(delay), at: other)
       world.set(.slow(delay), for: world[1])
       let opening = try opening([other, world[1].address])

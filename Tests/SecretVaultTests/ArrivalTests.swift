@@ -18,12 +18,12 @@ extension VaultTests {
     init() async throws {
       world = try TestWorld(4)
       forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 300_000)
-      let key = try await world[0].vault.createKey(named: "family", threshold: 2, recipients: ["ben", "cleo"]) { _ in }
+      let key = try await world[0].vault.items.createKey(named: "family", threshold: 2, recipients: ["ben", "cleo"]) { _ in }
       keyID = try SecretID(try #require(bytes(hexadecimal: key.id)))
     }
 
     private var ben: Vault { world[1].vault }
-    private var ada: Digest { world[0].vault.identity.keys.digest }
+    private var ada: Digest { world[0].vault.core.identity.keys.digest }
 
     private func header(_ byteCount: UInt64, id: [UInt8]) throws -> ItemHeader {
       try ItemHeader(
@@ -75,7 +75,7 @@ extension VaultTests {
     @Test func `an item that takes the place of one that arrives counts against the quota, and the other no more`()
       async throws
     {
-      _ = try ben.set("quota-bytes", to: "1M")
+      _ = try ben.core.set("quota-bytes", to: "1M")
       let (id, any) = (randomBytes(32), try Digest([UInt8](repeating: 1, count: 32)))
       for (byteCount, verdict) in [
         (UInt64(1000), OfferAnswer.Verdict.wants(from: 0)), (8 << 20, .refused(.quotaBytes)),
@@ -85,21 +85,21 @@ extension VaultTests {
         #expect(answer == verdict, "\(byteCount)")
         await peer.session.close()
       }
-      #expect(try ben.database.item(ben.database.arrivalID(of: id, from: ada))?.byteCount == 800_000)
+      #expect(try ben.core.database.item(ben.core.database.arrivalID(of: id, from: ada))?.byteCount == 800_000)
     }
 
     @Test func `whatever the quotas say, a share of the disk stays free of what others bring`() async throws {
       _ = try world[0].say("hello", to: world[1])
-      let parcel = try #require(try world[0].vault.database.parcels(.message).first)
-      let content = try #require(try world[0].vault.database.parcelContent(parcel.id))
-      _ = try ben.set("keep-free", to: "100000T")
+      let parcel = try #require(try world[0].vault.core.database.parcels(.message).first)
+      let content = try #require(try world[0].vault.core.database.parcelContent(parcel.id))
+      _ = try ben.core.set("keep-free", to: "100000T")
       #expect(try await forged.deliver(forged.job(1), to: world[1])?.refusal == .diskFull)
       let (peer, answer) = try await offer(header(10, id: randomBytes(32)), Digest([UInt8](repeating: 1, count: 32)))
       #expect(answer == .refused(.diskFull))
       try await peer.session.send(Probe(request: 3, fragmentByteCount: 1))
       #expect(try await peer.session.expect(ProbeAnswer.self).refusal == .diskFull)
       await peer.session.close()
-      guard case .full = try ben.takeParcel(content, by: ParcelArrival(way: .account)) else {
+      guard case .full = try ben.intake.takeParcel(content, by: ParcelArrival(way: .account)) else {
         throw VaultError(.other, "a parcel was taken")
       }
       #expect(try await world[0].meet(world[1]).given == 0)
@@ -109,11 +109,11 @@ extension VaultTests {
         group: [UInt8](repeating: 1, count: 8), slot: [UInt8](repeating: 2, count: 16),
         author: [UInt8](repeating: 3, count: 24), sequence: 1, own: [UInt8](repeating: 99, count: 16)
       ) { _, _ in true }
-      #expect(try ben.keepGroupItem(place, header: item.encoded()) { write in try write(randomBytes(10)) } == .noRoom)
+      #expect(try ben.items.keepGroupItem(place, header: item.encoded()) { write in try write(randomBytes(10)) } == .noRoom)
 
-      _ = try ben.set("keep-free", to: "0")
+      _ = try ben.core.set("keep-free", to: "0")
       #expect(try await forged.deliver(forged.job(1), to: world[1]) == nil)
-      #expect(try ben.takeParcel(content, by: ParcelArrival(way: .account)).isTaken)
+      #expect(try ben.intake.takeParcel(content, by: ParcelArrival(way: .account)).isTaken)
       #expect(try !world[1].texts().isEmpty)
     }
 
@@ -152,11 +152,11 @@ extension VaultTests {
         #expect(try await again.session.expect(DepositResult.self).refusal == .invalidFragment)
         #expect(await again.isHungUp())
       }
-      #expect(ben.arrivals.rereadByteCount(for: ada) == 0)
+      #expect(ben.answering.arrivals.rereadByteCount(for: ada) == 0)
       try world[1].restart()
       #expect(try await forged.deliverOnceFree(forged.job(1), to: world[1]) == nil)
-      #expect(ben.arrivals.rereadByteCount(for: ada) == 131_072)
-      #expect(try ben.secrets().contains { $0.id == forged.header.id.description })
+      #expect(ben.answering.arrivals.rereadByteCount(for: ada) == 131_072)
+      #expect(try ben.overview.secrets().contains { $0.id == forged.header.id.description })
     }
 
     @Test func `what has arrived of an item isn't read again either, nor what waits to be accepted`() async throws {
@@ -173,11 +173,11 @@ extension VaultTests {
         #expect(try await peer.session.expect(ItemResult.self).refusal == .invalidFragment)
         #expect(await peer.isHungUp())
       }
-      #expect(ben.arrivals.rereadByteCount(for: ada) == 0)
+      #expect(ben.answering.arrivals.rereadByteCount(for: ada) == 0)
       try world[1].restart()
       let (peer, verdict) = try await offer(item, digest)
       #expect(verdict == .wants(from: 2))
-      #expect(ben.arrivals.rereadByteCount(for: ada) >= 131_072)
+      #expect(ben.answering.arrivals.rereadByteCount(for: ada) >= 131_072)
       for number in UInt64(2)..<4 {
         try await peer.session.send(ItemPiece(request: 1, number: number, bytes: piece(body, number)))
       }
@@ -186,27 +186,27 @@ extension VaultTests {
       await peer.session.close()
 
       // It waits for its user now. Offered again, it is known without being read.
-      let before = ben.arrivals.rereadByteCount(for: ada)
+      let before = ben.answering.arrivals.rereadByteCount(for: ada)
       for _ in 0..<3 {
         let (again, verdict) = try await offer(item, digest)
         #expect(verdict == .complete)
         await again.session.close()
       }
-      #expect(ben.arrivals.rereadByteCount(for: ada) == before)
+      #expect(ben.answering.arrivals.rereadByteCount(for: ada) == before)
       try world[1].restart()
       for _ in 0..<2 {
         let (again, verdict) = try await offer(item, digest)
         #expect(verdict == .complete)
         await again.session.close()
       }
-      #expect(ben.arrivals.rereadByteCount(for: ada) == UInt64(body.count))
+      #expect(ben.answering.arrivals.rereadByteCount(for: ada) == UInt64(body.count))
     }
 
     @Test func `a peer has so much read anew in an hour and no more`() throws {
       let memory = ArrivalMemory()
       #expect(memory.mayReread(ArrivalMemory.rereadLimit * 2, for: ada, at: 0), "what is here has to go on once")
       #expect(!memory.mayReread(1, for: ada, at: 3_599_000))
-      #expect(memory.mayReread(1, for: world[2].vault.identity.keys.digest, at: 1000), "others have their own")
+      #expect(memory.mayReread(1, for: world[2].vault.core.identity.keys.digest, at: 1000), "others have their own")
       #expect(memory.mayReread(ArrivalMemory.rereadLimit - 1, for: ada, at: 3_600_000))
       #expect(memory.mayReread(1, for: ada, at: 3_600_001))
       #expect(!memory.mayReread(1, for: ada, at: 3_600_002))
@@ -223,7 +223,7 @@ extension VaultTests {
       _ = try await first.session.expect(ItemResult.self)
       #expect(await first.isHungUp())
       try world[1].restart()
-      #expect(ben.arrivals.mayReread(ArrivalMemory.rereadLimit, for: ada, at: world.clock.monotonic))
+      #expect(ben.answering.arrivals.mayReread(ArrivalMemory.rereadLimit, for: ada, at: world.clock.monotonic))
       let peer = try await HostileRequester(world[0], dials: world[1], in: world)
       try await peer.session.send(ItemOffer(request: 1, digest: digest, header: item.encoded()))
       #expect(try await peer.session.expect(ItemAnswer.self).verdict == .refused(.busy))
@@ -244,7 +244,7 @@ extension VaultTests {
       func keep(_ number: UInt8, of peer: Digest) throws {
         memory.keep(.fragment(receiver, LeafList()), name(number, of: peer), try mark())
       }
-      let cleo = world[2].vault.identity.keys.digest
+      let cleo = world[2].vault.core.identity.keys.digest
       try keep(0, of: cleo)
       for number in UInt8(0)..<5 { try keep(number, of: ada) }
       #expect(memory.take(name(0, of: ada), try mark()) == nil, "only the last four of a peer")

@@ -27,7 +27,7 @@ extension VaultTests {
       #expect(asked == ["ben", "cleo"])
       #expect(report.holders.map(\.peer).sorted() == asked)
       for member in world.members {
-        let released = try member.vault.log(limit: 20).contains { $0.event == "share-released" }
+        let released = try member.vault.overview.log(limit: 20).contains { $0.event == "share-released" }
         #expect(released == asked.contains(member.name))
       }
     }
@@ -53,7 +53,7 @@ extension VaultTests {
       try await world.prove()
       // The two who hold shares come last by name, and nothing says who they are.
       let path = try world.scratch.write(randomBytes(1000), as: "letter.txt")
-      _ = try await world[0].vault.share(
+      _ = try await world[0].vault.sharing.share(
         ShareRequest(
           source: .file(path: path), threshold: 2, recipients: ["peer8", "peer9"], includesLabels: false)
       ) { _ in }

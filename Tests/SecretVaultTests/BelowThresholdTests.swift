@@ -11,7 +11,7 @@ extension VaultTests {
       let world = try TestWorld(4)
       let report = try await world.share(randomBytes(5000), threshold: 4)
       world.set(.refuses, for: world[2])
-      _ = try world[3].vault.delete(report.id)
+      _ = try world[3].vault.overview.delete(report.id)
       let failure = try #require(await refusal { try await world.recover(by: 0) })
       #expect(failure.code == .belowThreshold)
       #expect(failure.reason.hasPrefix("2 of 4 shares; this device has one, "))
@@ -22,7 +22,7 @@ extension VaultTests {
           "dan refused (it holds no share of this secret for you, or doesn't accept your proof)"))
       #expect(failure.hint?.contains("nothing was written") == true)
       #expect(world.desk(of: 0).isEmpty)
-      #expect(try world[0].vault.log(limit: 1).first?.event == "recovery-failed")
+      #expect(try world[0].vault.overview.log(limit: 1).first?.event == "recovery-failed")
     }
 
     @Test func `a peer that says nothing is told apart, within its deadline`() async throws {
@@ -62,7 +62,7 @@ extension VaultTests {
       let path = try world.scratch.write([7], as: "taken")
       world.network.resetCounts()
       let failure = try #require(
-        await refusal { try await world[0].vault.recover(nil, to: .file(path: path, overwrites: false)) { _ in } })
+        await refusal { try await world[0].vault.recovering.recover(nil, to: .file(path: path, overwrites: false)) { _ in } })
       #expect(failure.code == .outputExists && contents(path) == [7])
       #expect(world.network.dialled.isEmpty)
     }

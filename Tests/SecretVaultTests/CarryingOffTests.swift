@@ -10,7 +10,7 @@ extension VaultTests {
       let (ada, ben, cleo) = (world[0], world[1], world[2])
       try ada.say("by hand", to: cleo)
       #expect(try await ada.meet(ben).given == 1)
-      _ = try ben.vault.set("carry", to: "off")
+      _ = try ben.vault.core.set("carry", to: "off")
       #expect(try await ben.meet(cleo).handedOver == 1)
       #expect(try cleo.texts() == ["by hand"])
     }

@@ -22,13 +22,13 @@ extension VaultTests {
       try await world.share([1, 2, 3], threshold: 2)
       world.set(.none, for: world[1])
       world.network.resetCounts()
-      entry = try #require(try world[0].vault.database.waitingDeliveries().first)
-      elsewhere = try world[0].opened().database
+      entry = try #require(try world[0].vault.core.database.waitingDeliveries().first)
+      elsewhere = try world[0].opened().core.database
       try take(at: entry.nextAttemptAt)
     }
 
     private func take(at time: Int64) throws {
-      try #require(try elsewhere.claimDelivery(entry.id, at: time, retryAt: time + Vault.lease))
+      try #require(try elsewhere.claimDelivery(entry.id, at: time, retryAt: time + Introductions.lease))
     }
 
     /// Waits until the first command has looked at what is there by now, and goes on waiting.
@@ -39,7 +39,7 @@ extension VaultTests {
       let told = Collected<Delivery>()
       let (vault, entry) = (world[0].vault, entry)
       let waiting = Task {
-        await vault.deliver([entry]) { event in
+        await vault.sharing.deliver([entry]) { event in
           if case .delivery(let delivery) = event { told.add(delivery) }
         }
       }
@@ -78,18 +78,18 @@ extension VaultTests {
     }
 
     @Test func `a delivery that ends because its peer is removed is told as cancelled`() async throws {
-      let told = try await outcome { _ in _ = try world[0].opened().removePeer("ben") }
+      let told = try await outcome { _ in _ = try world[0].opened().trust.removePeer("ben") }
       #expect(told.map(\.state) == [.cancelled] && told.map(\.peer) == ["ben"])
     }
 
     @Test func `an attempt that lasts is waited for as long as its lease is renewed`() async throws {
       let told = try await outcome { database in
         for _ in 0..<4 {
-          world.clock.advance(milliseconds: Vault.leaseRenewal)
-          try database.extendLease(entry.id, until: world.clock.now + Vault.lease)
+          world.clock.advance(milliseconds: Sharing.leaseRenewal)
+          try database.extendLease(entry.id, until: world.clock.now + Introductions.lease)
           // Else it may know the time that comes now, and not yet the lease.
           try await look()
-          world.clock.advance(milliseconds: Vault.leaseRenewal)
+          world.clock.advance(milliseconds: Sharing.leaseRenewal)
           try await look()
         }
         try database.settleDelivered(entry.id, route: "session")
@@ -98,17 +98,17 @@ extension VaultTests {
     }
 
     @Test func `when the other has died, the wait ends with its lease, and the share waits`() async throws {
-      let told = try await outcome { _ in world.clock.advance(milliseconds: 15_000 + Vault.lease) }
+      let told = try await outcome { _ in world.clock.advance(milliseconds: 15_000 + Introductions.lease) }
       #expect(told.map(\.state) == [.waiting])
       #expect(told.first?.reason == "another command was at it and has ended")
       // The next one delivers it.
-      #expect(try await world[0].vault.retry(nil) { _ in }.first?.isFinished == true)
+      #expect(try await world[0].vault.sharing.retry(nil) { _ in }.first?.isFinished == true)
     }
 
     @Test func `when a third takes over from one that has died, the wait goes on for that one`() async throws {
       let told = try await outcome { database in
-        try take(at: entry.nextAttemptAt + Vault.lease)
-        world.clock.advance(milliseconds: 15_000 + Vault.lease)
+        try take(at: entry.nextAttemptAt + Introductions.lease)
+        world.clock.advance(milliseconds: 15_000 + Introductions.lease)
         try await look()
         try database.settleDelivered(entry.id, route: "session")
       }
@@ -118,7 +118,7 @@ extension VaultTests {
     @Test func `a wait that is cancelled ends at once and tells nothing`() async throws {
       let told = Collected<ShareEvent>()
       let (vault, entry) = (world[0].vault, entry)
-      let waiting = Task { await vault.deliver([entry]) { told.add($0) } }
+      let waiting = Task { await vault.sharing.deliver([entry]) { told.add($0) } }
       try await look()
       waiting.cancel()
       await waiting.value

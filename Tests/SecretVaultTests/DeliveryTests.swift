@@ -17,7 +17,7 @@ extension VaultTests {
         switch event {
         case .sealed(let id): ids.add(id)
         case .sending:
-          guard let id = ids.all.first, let details = try? ada.secret(id) else { return }
+          guard let id = ids.all.first, let details = try? ada.overview.secret(id) else { return }
           for delivery in details.deliveries { states.add(delivery.state) }
         default: break
         }
@@ -45,14 +45,14 @@ extension VaultTests {
       world.set(.hangs, for: world[1])
       world.clock.advance(milliseconds: 3_600_000)
       let vault = world[0].vault
-      let outbox = Task { await vault.runOutbox() }
+      let outbox = Task { await vault.sharing.runOutbox() }
       // Both were tried; cleo comes back while ben says nothing.
-      #expect(try await eventually { try vault.secret(report.id).deliveries.allSatisfy { $0.state == .unreachable } })
+      #expect(try await eventually { try vault.overview.secret(report.id).deliveries.allSatisfy { $0.state == .unreachable } })
       #expect(try await eventually { Set(world.network.dialled) == Set([1, 2].map { world[$0].address.description }) })
       world.set(.none, for: world[2])
       // Her failed attempt may be noted only now, with a time after this one: the clock goes on until she is due.
       #expect(
-        try await world.passing(milliseconds: 3_600_000) { try vault.secret(report.id).summary.delivered == 1 })
+        try await world.passing(milliseconds: 3_600_000) { try vault.overview.secret(report.id).summary.delivered == 1 })
       #expect(world.network.dialled.count { $0 == world[1].address.description } == 1)
       outbox.cancel()
       await outbox.value
@@ -64,14 +64,14 @@ extension VaultTests {
       world.set(.refuses, for: world[1])
       let report = try await world.share([1, 2, 3], threshold: 2)
       let vault = world[0].vault
-      for entry in try vault.database.waitingDeliveries() {
-        try vault.database.postponeDelivery(
+      for entry in try vault.core.database.waitingDeliveries() {
+        try vault.core.database.postponeDelivery(
           entry.id, until: world.clock.now + 3_600_000, route: nil, error: "unreachable")
       }
-      let outbox = Task { await vault.runOutbox() }
+      let outbox = Task { await vault.sharing.runOutbox() }
       world.set(.none, for: world[1])
-      _ = try await world[1].vault.pingPeer("ada")
-      #expect(try await eventually { try vault.secret(report.id).summary.delivered == 1 })
+      _ = try await world[1].vault.links.pingPeer("ada")
+      #expect(try await eventually { try vault.overview.secret(report.id).summary.delivered == 1 })
       outbox.cancel()
       await outbox.value
     }
@@ -82,21 +82,21 @@ extension VaultTests {
       world.set(.refuses, for: world[1])
       try await world.share([1, 2, 3], threshold: 2)
       let vault = world[0].vault
-      let entry = try #require(try vault.database.waitingDeliveries().first)
-      try vault.database.postponeDelivery(
+      let entry = try #require(try vault.core.database.waitingDeliveries().first)
+      try vault.core.database.postponeDelivery(
         entry.id, until: world.clock.now + 3_600_000, route: nil, error: "unreachable")
       let isNear = Flag()
-      let meetings = Task { await vault.runMeetings { isNear.isUp ? ["ben"] : [] } }
+      let meetings = Task { await vault.meetings.runMeetings { isNear.isUp ? ["ben"] : [] } }
       // Nobody listens before it is known that there is something for anybody.
       try await world.waiting.look(every: .seconds(1))
-      let outbox = Task { await vault.runOutbox() }
+      let outbox = Task { await vault.sharing.runOutbox() }
       world.set(.none, for: world[1])
       isNear.raise()
       await world.clock.isAwaited(.seconds(20))
       world.clock.advance(by: .seconds(20))
-      #expect(try await eventually { try vault.database.delivery(entry.id)?.state == .delivered })
+      #expect(try await eventually { try vault.core.database.delivery(entry.id)?.state == .delivered })
       // By no parcel of a meeting.
-      #expect(try vault.database.delivery(entry.id)?.route == "session")
+      #expect(try vault.core.database.delivery(entry.id)?.route == "session")
       for task in [outbox, meetings] {
         task.cancel()
         await task.value
@@ -142,7 +142,7 @@ extension VaultTests {
       #expect(delivery.state == .unreachable && delivery.reason == "is very slow")
       // The holder may not have noticed yet that the first attempt is over, and then says that it is busy.
       try await onceFree {
-        try await world[0].vault.retry(nil) { _ in }.first?.isFinished == true ? () : nil
+        try await world[0].vault.sharing.retry(nil) { _ in }.first?.isFinished == true ? () : nil
       }
     }
 
@@ -154,7 +154,7 @@ extension VaultTests {
       let drip = Duration.drip
       world.set(.drips(drip), for: world[1])
       let daemon = try world[0].opened()
-      let outbox = Task { await daemon.runOutbox() }
+      let outbox = Task { await daemon.sharing.runOutbox() }
       let drips = Task {
         while !Task.isCancelled {
           guard try await eventually({ world.clock.hasSleeper(for: drip) }) else { return }
@@ -171,7 +171,7 @@ extension VaultTests {
       #expect(report.isFinished)
       // The question before and the delivery share a connection.
       #expect(world.network.dialled.count == 1)
-      #expect(try world[0].vault.log(limit: 100).allSatisfy { $0.event != "delivery-failed" })
+      #expect(try world[0].vault.overview.log(limit: 100).allSatisfy { $0.event != "delivery-failed" })
     }
 
     @Test func `a delivery ends when its peer is removed meanwhile`() async throws {
@@ -185,14 +185,14 @@ extension VaultTests {
         guard case .sending = event else { return }
         if !removed.isUp {
           removed.raise()
-          if (try? vault.removePeer("ben")) == nil { problems.add("ben can't be removed") }
+          if (try? vault.trust.removePeer("ben")) == nil { problems.add("ben can't be removed") }
         }
         world.clock.advance(milliseconds: 30_000)
       }
       #expect(problems.all.isEmpty)
       #expect(report.deliveries.map(\.state) == [.cancelled])
       #expect(told.all.map(\.state) == [.cancelled] && told.all.first?.reason == "it was cancelled meanwhile")
-      #expect(try world[1].vault.secrets().isEmpty)
+      #expect(try world[1].vault.overview.secrets().isEmpty)
     }
 
     @Test func `what waits for somebody who is no peer any more is destroyed by the daemon, and nobody is dialled`()
@@ -207,11 +207,11 @@ extension VaultTests {
       world.set(.none, for: world[2])
       world.network.resetCounts()
       let vault = world[0].vault
-      let outbox = Task { await vault.runOutbox() }
-      #expect(try await eventually { try vault.secret(report.id).deliveries.last?.state == .cancelled })
+      let outbox = Task { await vault.sharing.runOutbox() }
+      #expect(try await eventually { try vault.overview.secret(report.id).deliveries.last?.state == .cancelled })
       outbox.cancel()
       await outbox.value
-      let left = try vault.database.deliveries(ofSecret: vault.resolve(report.id).id)
+      let left = try vault.core.database.deliveries(ofSecret: vault.directory.resolve(report.id).id)
       #expect(left.count == 2 && left.allSatisfy { $0.entry.payload.isEmpty })
       #expect(try !FileList(world[0].folders.fragmentsPath).names.contains("\(report.id).3"))
       #expect(world.network.dialled.isEmpty)
@@ -230,16 +230,16 @@ extension VaultTests {
       let failure = await refusal {
         try await world.share([1, 2, 3], threshold: 2) { event in
           guard case .plan = event else { return }
-          if (try? vault.removePeer("cleo")) == nil { problems.add("cleo can't be removed") }
+          if (try? vault.trust.removePeer("cleo")) == nil { problems.add("cleo can't be removed") }
         }
       }
       #expect(problems.all.isEmpty)
       #expect(failure?.code == .refused && failure?.reason == "cleo was removed meanwhile; nothing was shared")
-      #expect(try vault.secrets().isEmpty && vault.database.waitingDeliveries().isEmpty)
+      #expect(try vault.overview.secrets().isEmpty && vault.core.database.waitingDeliveries().isEmpty)
       for folder in [world[0].folders.fragmentsPath, world[0].folders.stagingPath] {
         #expect(try FileList(folder).names.isEmpty)
       }
-      for member in [1, 2] { #expect(try world[member].vault.secrets().isEmpty) }
+      for member in [1, 2] { #expect(try world[member].vault.overview.secrets().isEmpty) }
       // Those who are left get theirs.
       #expect(try await world.share([1, 2, 3], threshold: 2).deliveries.map(\.peer) == ["ben"])
     }
@@ -250,11 +250,11 @@ extension VaultTests {
       let problems = Collected<String>()
       let report = try await world.share([1, 2, 3], threshold: 2) { event in
         guard case .sealed = event else { return }
-        if (try? vault.removePeer("cleo")) == nil { problems.add("cleo can't be removed") }
+        if (try? vault.trust.removePeer("cleo")) == nil { problems.add("cleo can't be removed") }
       }
       #expect(problems.all.isEmpty)
       #expect(Set(report.deliveries.map(\.state)) == [.delivered, .cancelled])
-      #expect(try world[2].vault.secrets().isEmpty && world[1].vault.secrets().count == 1)
+      #expect(try world[2].vault.overview.secrets().isEmpty && world[1].vault.overview.secrets().count == 1)
     }
   }
 }

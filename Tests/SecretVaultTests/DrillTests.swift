@@ -10,7 +10,7 @@ import VaultProtocol
 extension TestWorld {
   /// A drill of the only secret, or of a named one, on a member's device.
   func check(by member: Int, _ reference: String? = nil, pieces: Int = 64) async throws -> CheckReport {
-    let reports = try await members[member].vault.check(reference, pieces: pieces) { _ in }
+    let reports = try await members[member].vault.checking.check(reference, pieces: pieces) { _ in }
     return try #require(reports.first)
   }
 }
@@ -29,7 +29,7 @@ extension VaultTests {
         #expect(report.holders.allSatisfy { $0.piecesSeen == Int(report.pieceCount) } && report.onePercentNoticed == 1)
       }
       for member in world.members {
-        let events = try member.vault.log(limit: 100).map(\.event)
+        let events = try member.vault.overview.log(limit: 100).map(\.event)
         #expect(!events.contains("share-released"))
         #expect(events.count { $0 == "share-drilled" } == 3)
         #expect(events.count { $0 == "checked" } == 1)
@@ -81,15 +81,15 @@ extension VaultTests {
       let damaged = try await world.share([1], threshold: 2, name: "1").id
       let sound = try await world.share([1], threshold: 2, name: "2").id
       try world[0].execute("UPDATE secrets SET \(change) WHERE hex(id) = upper('\(damaged)')")
-      let reports = try await world[0].vault.check(nil, pieces: 64) { _ in }
+      let reports = try await world[0].vault.checking.check(nil, pieces: 64) { _ in }
       #expect(reports.count == 2)
       let bad = try #require(reports.first { $0.secret.id == damaged })
       #expect(bad.isUnreadable && bad.problem?.reason.contains(damaged) == true && !bad.isRecoverable)
       #expect(reports.first { $0.secret.id == sound }?.answered == 2)
-      let status = try world[0].vault.status()
+      let status = try world[0].vault.overview.status()
       #expect(status.secrets.map(\.summary.id) == [sound] && status.damaged == [damaged])
       // Whoever lists all of them is still told, and so is who means this one.
-      #expect(await refusal { try world[0].vault.secrets() }?.code == .damaged)
+      #expect(await refusal { try world[0].vault.overview.secrets() }?.code == .damaged)
       #expect(await refusal { try await world.check(by: 0, damaged) }?.code == .damaged)
     }
 
@@ -108,7 +108,7 @@ extension VaultTests {
       try await world.share(randomBytes(1000), threshold: 2)
       try world.damageShares(of: world[0])
       world.network.resetCounts()
-      let reports = try await world[0].vault.check(nil, pieces: 8) { _ in }
+      let reports = try await world[0].vault.checking.check(nil, pieces: 8) { _ in }
       #expect(reports.first?.own?.state == .damaged && reports.first?.isRecoverable == false)
       #expect(world.network.dialled.isEmpty)
     }
@@ -116,7 +116,7 @@ extension VaultTests {
     @Test func `a holder that has deleted its share doesn't know the secret any more`() async throws {
       let world = try TestWorld(3)
       let id = try await world.share(randomBytes(1000), threshold: 2).id
-      _ = try world[1].vault.delete(id)
+      _ = try world[1].vault.overview.delete(id)
       let report = try await world.check(by: 0)
       #expect(report.holders.first { $0.peer == "ben" }?.state == .unknown)
       // Somebody else knows from the labels that ben should have one.
@@ -137,7 +137,7 @@ extension VaultTests {
     @Test func `a former peer counts as a holder that can't be asked`() async throws {
       let world = try TestWorld(4)
       try await world.share(randomBytes(1000), threshold: 2)
-      _ = try world[0].vault.removePeer("dan")
+      _ = try world[0].vault.trust.removePeer("dan")
       let report = try await world.check(by: 0)
       #expect(report.holders.first { $0.state == .removed }?.index == 4)
       #expect(report.answered == 3 && !report.haveAllAnswered)
@@ -151,7 +151,7 @@ extension VaultTests {
       }
       try await world.prove()
       let path = try world.scratch.write(randomBytes(1000), as: "letter.txt")
-      _ = try await world[0].vault.share(
+      _ = try await world[0].vault.sharing.share(
         ShareRequest(source: .file(path: path), threshold: 2, recipients: [], includesLabels: false)
       ) { _ in }
       let report = try await world.check(by: 1)
@@ -174,7 +174,7 @@ extension VaultTests {
       let world = try TestWorld(3)
       for number in 0..<5 { try await world.share(randomBytes(100), threshold: 2, name: "\(number)") }
       world.network.resetCounts()
-      let reports = try await world[0].vault.check(nil, pieces: 8) { _ in }
+      let reports = try await world[0].vault.checking.check(nil, pieces: 8) { _ in }
       #expect(reports.count == 5 && reports.allSatisfy { $0.answered == 3 })
       #expect(world.network.dialled.count == 2)
     }
@@ -182,9 +182,9 @@ extension VaultTests {
     @Test func `without a share of its own a device can't check`() async throws {
       let world = try TestWorld(3)
       let id = try await world.share([1], threshold: 2, keepsOwnShare: false).id
-      let refused = await refusal { try await world[0].vault.check(id, pieces: 8) { _ in } }
+      let refused = await refusal { try await world[0].vault.checking.check(id, pieces: 8) { _ in } }
       #expect(refused?.code == .refused)
-      let all = try await world[0].vault.check(nil, pieces: 8) { _ in }
+      let all = try await world[0].vault.checking.check(nil, pieces: 8) { _ in }
       #expect(all.count == 1 && all[0].own == nil && all[0].problem?.code == .refused)
     }
 
@@ -193,11 +193,11 @@ extension VaultTests {
       let id = try await world.share([1], threshold: 2).id
       world.set(.refuses, for: world[2])
       _ = try await world.check(by: 0)
-      let kept = try #require(try world[0].vault.database.drills().values.first)
+      let kept = try #require(try world[0].vault.core.database.drills().values.first)
       #expect(hexadecimal(kept.secretID) == id && kept.answered == 2 && kept.needed == 2 && kept.isRecoverable)
-      #expect(kept.holders.map(\.peer) == [world[1].vault.identity.keys.digest])
+      #expect(kept.holders.map(\.peer) == [world[1].vault.core.identity.keys.digest])
       #expect(kept.holders.allSatisfy { $0.isWhole && $0.index == 2 })
-      let status = try world[0].vault.status()
+      let status = try world[0].vault.overview.status()
       #expect(status.secrets.first?.lastCheck == kept)
       #expect(status.peers.first { $0.summary.name == "ben" }?.holds == [id])
     }
@@ -206,10 +206,10 @@ extension VaultTests {
       let world = try TestWorld(2)
       try await world.share([1], threshold: 2)
       _ = try await world.check(by: 0)
-      try world[0].vault.database.write { db in try db.execute(sql: "UPDATE drills SET answered = 1") }
-      #expect(try world[0].vault.status().secrets.map(\.lastCheck) == [nil])
+      try world[0].vault.core.database.write { db in try db.execute(sql: "UPDATE drills SET answered = 1") }
+      #expect(try world[0].vault.overview.status().secrets.map(\.lastCheck) == [nil])
       #expect(try await world.check(by: 0).answered == 2)
-      #expect(try world[0].vault.status().secrets.map { $0.lastCheck?.answered } == [2])
+      #expect(try world[0].vault.overview.status().secrets.map { $0.lastCheck?.answered } == [2])
     }
   }
 }

@@ -9,6 +9,6 @@ import Testing
     ("/home/ann/\u{301}name", "\u{301}name"),
   ])
   func `the name that goes into a payload is without folders`(path: String, name: String) {
-    #expect(Vault.fileName(of: path).utf8.elementsEqual(name.utf8))
+    #expect(VaultCore.fileName(of: path).utf8.elementsEqual(name.utf8))
   }
 }

@@ -51,7 +51,7 @@ extension VaultTests {
       let claimed = try dan.proof(
         header, nonce: again, request: 2, share: world[2], prover: world[2], purpose: .drill)
       #expect(try await dan.submitToDrill(claimed) == .unavailable)
-      #expect(try world[1].vault.log(limit: 50).allSatisfy { $0.event != "share-drilled" })
+      #expect(try world[1].vault.overview.log(limit: 50).allSatisfy { $0.event != "share-drilled" })
       // Nor does it learn whether ben has such a secret at all.
       let unknown = try await dan.askForDrill(header, request: 3, digest: Digest(Randomness.bytes(32)))
       let other = try dan.proof(header, nonce: unknown, request: 3, share: world[2], purpose: .drill)
@@ -119,9 +119,9 @@ extension VaultTests {
         let vault = ben.vault
         do {
           let session = try await PeerSession.answer(
-            transport, identity: vault.identity, ownCard: try vault.ownCard()
+            transport, identity: vault.core.identity, ownCard: try vault.core.ownCard()
           ) { key in
-            (try? vault.database.peer(noiseKey: key)).flatMap { $0 }.flatMap { try? vault.storedCard($0).keys }
+            (try? vault.core.database.peer(noiseKey: key)).flatMap { $0 }.flatMap { try? vault.directory.storedCard($0).keys }
           }
           _ = try await session.expect(Hello.self)
           try await session.send(Hello(services: .usual))
@@ -144,8 +144,8 @@ extension VaultTests {
     ) async throws {
       let held = try (share ?? ben).held(header)
       let exchange = PossessionExchange(
-        header: header, epoch: 0, purpose: purpose, role: role, prover: ben.vault.identity.keys.digest,
-        verifier: cleo.vault.identity.keys.digest, binding: session.handshakeHash, nonce: nonce ?? proof.nonce)
+        header: header, epoch: 0, purpose: purpose, role: role, prover: ben.vault.core.identity.keys.digest,
+        verifier: cleo.vault.core.identity.keys.digest, binding: session.handshakeHash, nonce: nonce ?? proof.nonce)
       try await session.send(
         DrillAnswer(
           possession: try exchange.prove(
@@ -158,7 +158,7 @@ extension VaultTests {
         try await Self.answer(session, header, asked, proof, by: ben, to: cleo)
         let pieces = try await session.expect(DrillPieceRequest.self)
         let local = LocalPieces(
-          reader: try ben.vault.database.openFragment(of: header.id.bytes, index: 2), header: header, index: 2)
+          reader: try ben.vault.core.database.openFragment(of: header.id.bytes, index: 2), header: header, index: 2)
         for number in pieces.numbers {
           let (bytes, _, path) = try local.provenPiece(number)
           try await session.send(DrillPiece(request: asked.request, number: number, path: path, bytes: bytes))
@@ -198,7 +198,7 @@ extension VaultTests {
         try await Self.answer(session, header, asked, proof, by: ben, to: cleo)
         let pieces = try await session.expect(DrillPieceRequest.self)
         let local = LocalPieces(
-          reader: try ben.vault.database.openFragment(of: header.id.bytes, index: 2), header: header, index: 2)
+          reader: try ben.vault.core.database.openFragment(of: header.id.bytes, index: 2), header: header, index: 2)
         for number in pieces.numbers {
           var (bytes, _, path) = try local.provenPiece(number)
           if number == 1 { bytes[0] ^= 1 }
@@ -214,7 +214,7 @@ extension VaultTests {
       let second = try await world.share(randomBytes(100), threshold: 2, to: [1, 2], description: "second").id
       let first = header.id.description
       try damage(try #require(files(below: world[1].folders.fragmentsPath).first { $0.contains(first) }), at: 10)
-      let reports = try await world[2].vault.check(nil, pieces: 64) { _ in }
+      let reports = try await world[2].vault.checking.check(nil, pieces: 64) { _ in }
       let states = reports.map { report in
         (report.secret.id, report.holders.first { $0.peer == "ben" }?.state)
       }

@@ -29,7 +29,7 @@ extension VaultTests {
         try await cleo.session.send(message)
         #expect(try await cleo.session.expect(Unsupported.self).requestType == type.rawValue)
       }
-      #expect(try world[1].vault.secrets().count == 1)
+      #expect(try world[1].vault.overview.secrets().count == 1)
       // The session goes on, and what it may ask for it gets.
       let nonce = try await cleo.ask(header)
       #expect(try await cleo.submit(cleo.proof(header, nonce: nonce)) == nil)
@@ -40,7 +40,7 @@ extension VaultTests {
       let (ben, cleo) = (circle.world[1], circle.world[2])
       let transport = try await circle.world.network.connect(ben.address)
       let session = try await PeerSession.dial(
-        transport, identity: cleo.vault.identity, peer: ben.vault.identity.keys, ownCard: try cleo.vault.ownCard())
+        transport, identity: cleo.vault.core.identity, peer: ben.vault.core.identity.keys, ownCard: try cleo.vault.core.ownCard())
       try await session.send(Hello(services: PeerServiceKind.allCases))
       #expect(try await session.expect(Hello.self).services == [2, 3, 5, 8])
       await session.close()
@@ -50,7 +50,7 @@ extension VaultTests {
       let circle = try await Circle()
       // A secret of which cleo has a share by theft, and ben another: nobody has introduced cleo for it.
       let path = try circle.world.scratch.write([1, 2, 3], as: "other.txt")
-      let other = try await circle.world[0].vault.share(
+      let other = try await circle.world[0].vault.sharing.share(
         ShareRequest(source: .file(path: path), threshold: 2, recipients: ["ben", "cleo"], includesLabels: false)
       ) { _ in }
       let header = try circle.world[0].header(other.id)
@@ -73,7 +73,7 @@ extension VaultTests {
       // With dan's share.
       let stolen = try cleo.proof(circle.header, nonce: nonce, share: circle.world[3])
       #expect(try await cleo.submit(stolen) == .unavailable)
-      #expect(try await eventually { try circle.world[1].vault.log(limit: 100).contains { $0.event == "refused" } })
+      #expect(try await eventually { try circle.world[1].vault.overview.log(limit: 100).contains { $0.event == "refused" } })
     }
 
     @Test func `it has few sessions, and takes none from others`() async throws {
@@ -96,24 +96,24 @@ extension VaultTests {
       for _ in 0..<SessionCount.limitOfIntroduced {
         sessions.append(try await HostileRequester(cleo, dials: circle.world[1], in: circle.world))
       }
-      let before = try ben.introducedHolder(named: "cleo")
-      _ = try cleo.vault.setOwnAddresses([PeerAddress(host: "elsewhere", port: 4721)])
+      let before = try ben.introductions.introducedHolder(named: "cleo")
+      _ = try cleo.vault.core.setOwnAddresses([PeerAddress(host: "elsewhere", port: 4721)])
       await #expect(throws: (any Error).self) {
         _ = try await HostileRequester(cleo, dials: circle.world[1], in: circle.world)
       }
-      #expect(try ben.introducedHolder(named: "cleo") == before)
+      #expect(try ben.introductions.introducedHolder(named: "cleo") == before)
       for open in sessions { await open.session.close() }
     }
 
     @Test func `a newer card that it shows is taken once a minute, for all its secrets at once`() async throws {
       let circle = try await Circle()
-      let (world, ben, cleo) = (circle.world, circle.world[1].vault, circle.world[2].vault.identity)
+      let (world, ben, cleo) = (circle.world, circle.world[1].vault, circle.world[2].vault.core.identity)
       try await world.share([1, 2, 3], threshold: 2, name: "other.txt")
       func show(_ serial: UInt64) throws -> Set<UInt64> {
-        #expect(try ben.metIntroduced(cleo.keys, cleo.card(label: "cleo", addresses: [], serial: serial)) != nil)
-        let rows = try ben.database.introductions().filter { $0.digest == cleo.keys.digest }
+        #expect(try ben.introductions.metIntroduced(cleo.keys, cleo.card(label: "cleo", addresses: [], serial: serial)) != nil)
+        let rows = try ben.core.database.introductions().filter { $0.digest == cleo.keys.digest }
         #expect(rows.count == 2)
-        return try Set(rows.map { try ben.card(of: $0).serial })
+        return try Set(rows.map { try ben.introductions.card(of: $0).serial })
       }
       #expect(try show(101) == [101])
       #expect(try show(102) == [101])
@@ -130,10 +130,10 @@ extension VaultTests {
       let cleo = try await HostileRequester(circle.world[2], dials: circle.world[1], in: circle.world)
       let nonce = try await cleo.ask(circle.header)
       let ben = circle.world[1].vault
-      _ = try ben.removeIntroduced(ben.introducedHolder(named: "cleo"))
+      _ = try ben.introductions.removeIntroduced(ben.introductions.introducedHolder(named: "cleo"))
       let proof = try cleo.proof(circle.header, nonce: nonce)
       await #expect(throws: (any Error).self) { try await cleo.submit(proof) }
-      #expect(try circle.world[1].vault.log(limit: 100).allSatisfy { $0.event != "share-released" })
+      #expect(try circle.world[1].vault.overview.log(limit: 100).allSatisfy { $0.event != "share-released" })
     }
 
     @Test func `a parcel of it comes to nothing`() async throws {
@@ -144,8 +144,8 @@ extension VaultTests {
       let parcel = try ParcelLetter.seal(
         seed: .fresh(), createdAt: circle.world.clock.now, expiresAt: Self.hour(after: circle.world.clock.now),
         kind: .request, replyKey: AgreementKeyPair.generate().publicKey, frames: frames,
-        from: circle.world[2].vault.identity, to: circle.world[1].vault.identity.keys)
-      let taking = try circle.world[1].vault.takeParcel(parcel.encoded(), by: ParcelArrival(way: .account))
+        from: circle.world[2].vault.core.identity, to: circle.world[1].vault.core.identity.keys)
+      let taking = try circle.world[1].vault.intake.takeParcel(parcel.encoded(), by: ParcelArrival(way: .account))
       #expect(!taking.isTaken)
     }
 
@@ -155,24 +155,24 @@ extension VaultTests {
       let circle = try await Circle()
       let (world, eve) = (circle.world, try Identity.generate())
       let ben = world[1].vault
-      let record = try #require(try ben.database.secret(circle.header.id.bytes))
-      let cleo = try #require(try ben.introducedHolder(world[2].vault.identity.keys.digest, of: record.id))
-      let dan = try world[3].vault.ownCard()
+      let record = try #require(try ben.core.database.secret(circle.header.id.bytes))
+      let cleo = try #require(try ben.introductions.introducedHolder(world[2].vault.core.identity.keys.digest, of: record.id))
+      let dan = try world[3].vault.core.ownCard()
       let newcomer = try eve.card(label: "eve", addresses: [], serial: 9)
       let forged = try PeerCard(
         keys: dan.keys, label: "dan", addresses: [PeerAddress(host: "evil", port: 1)], serial: dan.serial + 1,
         signature: eve.card(label: "dan", serial: dan.serial + 1).signature)
-      let older = try world[3].vault.identity.card(label: "older", addresses: [], serial: 0)
+      let older = try world[3].vault.core.identity.card(label: "older", addresses: [], serial: 0)
       for card in [newcomer, forged, older, dan] {
         let handed = HolderCard(index: 4, bytes: try card.encoded())
-        #expect(try ben.takeCards([handed], about: record, from: cleo).isEmpty)
+        #expect(try ben.introductions.takeCards([handed], about: record, from: cleo).isEmpty)
       }
-      #expect(try ben.introducedHolders().count == 2)
-      #expect(try ben.introducedHolder(named: "dan").addresses == dan.addresses)
-      let newer = try world[3].vault.identity.card(label: "dan", addresses: [], serial: dan.serial + 1)
+      #expect(try ben.introductions.introducedHolders().count == 2)
+      #expect(try ben.introductions.introducedHolder(named: "dan").addresses == dan.addresses)
+      let newer = try world[3].vault.core.identity.card(label: "dan", addresses: [], serial: dan.serial + 1)
       let handed = HolderCard(index: 4, bytes: try newer.encoded())
-      #expect(try ben.takeCards([handed], about: record, from: cleo) == [dan.keys.digest])
-      #expect(try ben.introducedHolder(named: "dan").addresses.isEmpty)
+      #expect(try ben.introductions.takeCards([handed], about: record, from: cleo) == [dan.keys.digest])
+      #expect(try ben.introductions.introducedHolder(named: "dan").addresses.isEmpty)
     }
 
     // MARK: A dealer
@@ -181,7 +181,7 @@ extension VaultTests {
     private func introduce(_ cards: [HolderCard], _ circle: Circle, index: UInt8 = 2) async throws -> RefusalReason? {
       let (ada, ben) = (circle.world[0].vault, circle.world[1].vault)
       let sealed = try IntroductionBundle.seal(
-        cards, header: circle.header, index: 2, dealer: ada.identity.keys.digest, recipient: ben.identity.keys)
+        cards, header: circle.header, index: 2, dealer: ada.core.identity.keys.digest, recipient: ben.core.identity.keys)
       return try await say(
         Introduction(request: 1, secret: circle.header.id.bytes, index: index, sealed: sealed), by: 0, circle)
     }
@@ -209,26 +209,26 @@ extension VaultTests {
     @Test func `a dealer can't introduce somebody under a peer's keys, or this device's`() async throws {
       let circle = try await Circle { world in try world[1].meets(world[3]) }
       let eve = try Identity.generate()
-      let dan = circle.world[3].vault.identity.keys
+      let dan = circle.world[3].vault.core.identity.keys
       #expect(try await introduce([borrowed(dan.noise, by: eve, index: 3)], circle) == .notAccepted)
-      let ben = circle.world[1].vault.identity.keys
+      let ben = circle.world[1].vault.core.identity.keys
       #expect(try await introduce([borrowed(ben.noise, by: eve, index: 3)], circle) == .notAccepted)
       #expect(try circle.names(at: 1) == ["cleo, introduced by ada"])
-      #expect(try circle.world[1].vault.peer("dan").fingerprint == circle.world[3].vault.ownIdentity().fingerprint)
+      #expect(try circle.world[1].vault.trust.peer("dan").fingerprint == circle.world[3].vault.core.ownIdentity().fingerprint)
     }
 
     @Test func `a holder whose card has a peer's key doesn't keep the others from one another`() async throws {
       let circle = try await Circle { world in try world[1].meets(world[3]) }
       let (world, ben) = (circle.world, circle.world[1].vault)
       try world[1].execute("DELETE FROM introductions")
-      let noise = world[3].vault.identity.keys.noise
-      let cleo = HolderCard(index: 3, bytes: try world[2].vault.ownCard().published.encoded())
+      let noise = world[3].vault.core.identity.keys.noise
+      let cleo = HolderCard(index: 3, bytes: try world[2].vault.core.ownCard().published.encoded())
       let eve = try Identity.generate()
       #expect(try await introduce([cleo, borrowed(noise, by: eve, index: 4)], circle) == nil)
-      #expect(try ben.database.introductions(ofSecret: circle.header.id.bytes).map(\.index) == [3])
+      #expect(try ben.core.database.introductions(ofSecret: circle.header.id.bytes).map(\.index) == [3])
       #expect(try circle.names(at: 1) == ["cleo, introduced by ada"])
       // The same where the key is that of somebody whom the dealer has introduced before.
-      let later = try borrowed(world[2].vault.identity.keys.noise, by: eve, index: 4)
+      let later = try borrowed(world[2].vault.core.identity.keys.noise, by: eve, index: 4)
       let fay = try card(Identity.generate(), index: 5, label: "fay")
       #expect(try await introduce([later], circle) == .notAccepted)
       #expect(try await introduce([later, fay], circle) == .notAccepted)
@@ -245,20 +245,20 @@ extension VaultTests {
       try world[3].meets(world[1])
       let forged = try ForgedSecret(by: world[3], to: [world[1], world[2], world[0]], threshold: 2)
       #expect(try await forged.deliver(forged.job(1), to: world[1]) == nil)
-      let noise = world[2].vault.identity.keys.noise
+      let noise = world[2].vault.core.identity.keys.noise
       let sealed = try IntroductionBundle.seal(
         [borrowed(noise, by: eve, index: 2)], header: forged.header, index: 1,
-        dealer: world[3].vault.identity.keys.digest, recipient: world[1].vault.identity.keys)
+        dealer: world[3].vault.core.identity.keys.digest, recipient: world[1].vault.core.identity.keys)
       #expect(
         try await say(
           Introduction(request: 1, secret: forged.header.id.bytes, index: 1, sealed: sealed), by: 3, circle) == nil)
-      #expect(try world[1].vault.database.introductions(noiseKey: noise, limit: 32).count == 2)
+      #expect(try world[1].vault.core.database.introductions(noiseKey: noise, limit: 32).count == 2)
       #expect(try await circle.ask(1, by: 2) == nil)
       // Of one dealer, one card a key.
       let other = try Identity.generate()
       let again = try IntroductionBundle.seal(
         [borrowed(noise, by: other, index: 2)], header: forged.header, index: 1,
-        dealer: world[3].vault.identity.keys.digest, recipient: world[1].vault.identity.keys)
+        dealer: world[3].vault.core.identity.keys.digest, recipient: world[1].vault.core.identity.keys)
       #expect(
         try await say(
           Introduction(request: 1, secret: forged.header.id.bytes, index: 1, sealed: again), by: 3, circle)
@@ -271,8 +271,8 @@ extension VaultTests {
       try circle.world[3].meets(circle.world[1])
       let cards = [try card(Identity.generate(), index: 3)]
       let sealed = try IntroductionBundle.seal(
-        cards, header: circle.header, index: 2, dealer: circle.world[3].vault.identity.keys.digest,
-        recipient: circle.world[1].vault.identity.keys)
+        cards, header: circle.header, index: 2, dealer: circle.world[3].vault.core.identity.keys.digest,
+        recipient: circle.world[1].vault.core.identity.keys)
       let word = Introduction(request: 1, secret: circle.header.id.bytes, index: 2, sealed: sealed)
       #expect(try await say(word, by: 3, circle) == .unavailable)
       // Nor does the dealer for a secret that isn't here, or another share.
@@ -288,13 +288,13 @@ extension VaultTests {
       async throws
     {
       let circle = try await Circle()
-      let usage = try circle.world[1].vault.usage(of: circle.world[0].vault.identity.keys.digest).byteCount
+      let usage = try circle.world[1].vault.messages.usage(of: circle.world[0].vault.core.identity.keys.digest).byteCount
       // Three others there are already.
       #expect(try await introduce([card(Identity.generate(), index: 3)], circle) == .quotaCount)
       #expect(try circle.names(at: 1).count == 2)
-      let bytes = try circle.world[1].vault.database.introductions().reduce(0) { $0 + $1.card.count }
+      let bytes = try circle.world[1].vault.core.database.introductions().reduce(0) { $0 + $1.card.count }
       #expect(usage > bytes && bytes > 300)
-      _ = try circle.world[1].vault.set("quota-bytes", to: "1")
+      _ = try circle.world[1].vault.core.set("quota-bytes", to: "1")
       try circle.world[1].execute("DELETE FROM introductions")
       #expect(try await introduce([card(Identity.generate(), index: 3)], circle) == .quotaBytes)
     }
@@ -314,13 +314,13 @@ extension VaultTests {
 
     @Test func `of an introduced card with many addresses few are called, of a peer's all`() async throws {
       let places = try (1...8).map { try PeerAddress(host: "nowhere\($0)", port: 4721) }
-      let circle = try await Circle { world in _ = try world[3].vault.setOwnAddresses(places) }
+      let circle = try await Circle { world in _ = try world[3].vault.core.setOwnAddresses(places) }
       let (world, ben) = (circle.world, circle.world[1].vault)
-      #expect(try ben.introducedHolder(named: "dan").addresses == places)
+      #expect(try ben.introductions.introducedHolder(named: "dan").addresses == places)
       world.network.resetCounts()
       _ = try await world.check(by: 1)
       #expect(Set(world.network.dialled.filter { $0.hasPrefix("nowhere") }) == Set(places.prefix(3).map(\.description)))
-      _ = try ben.acceptIntroduced(ben.introducedHolder(named: "dan"), name: nil)
+      _ = try ben.trust.acceptIntroduced(ben.introductions.introducedHolder(named: "dan"), name: nil)
       world.network.resetCounts()
       _ = try await world.check(by: 1)
       #expect(Set(world.network.dialled.filter { $0.hasPrefix("nowhere") }) == Set(places.map(\.description)))
@@ -331,9 +331,9 @@ extension VaultTests {
     {
       let circle = try await Circle()
       let (world, ben) = (circle.world, circle.world[1].vault)
-      let dealer = world[0].vault.identity.keys.digest
+      let dealer = world[0].vault.core.identity.keys.digest
       for _ in 0..<IntroducedDials.perMinute {
-        #expect(ben.introducedDials.begin(dealer, at: world.clock.monotonic))
+        #expect(ben.directory.introducedDials.begin(dealer, at: world.clock.monotonic))
       }
       world.network.resetCounts()
       let report = try await world.check(by: 1)
@@ -367,13 +367,13 @@ extension VaultTests {
     }
 
     @Test func `requests of those whom one dealer has introduced count as one peer's`() async throws {
-      let circle = try await Circle { world in _ = try world[1].vault.set("release-policy", to: "ask") }
-      let (ben, dealer) = (circle.world[1].vault, circle.world[0].vault.identity.keys.digest)
+      let circle = try await Circle { world in _ = try world[1].vault.core.set("release-policy", to: "ask") }
+      let (ben, dealer) = (circle.world[1].vault, circle.world[0].vault.core.identity.keys.digest)
       let id = circle.header.id.bytes
       var counts: [Int] = []
       for number in UInt8(1)...3 {
         let sybil = try Digest([UInt8](repeating: number, count: 32))
-        try ben.database.changeRequest(
+        try ben.core.database.changeRequest(
           .release, of: sybil, secret: id, at: circle.world.clock.now, introducedBy: dealer
         ) { row, found in
           counts.append(found.ofPeer)
@@ -408,7 +408,7 @@ extension VaultTests {
     @Test func `a row that somebody has changed in the store introduces nobody`() async throws {
       let circle = try await Circle()
       try circle.world[1].execute("UPDATE introductions SET state = 'active', share_index = 9")
-      #expect(try circle.world[1].vault.introducedHolders().isEmpty)
+      #expect(try circle.world[1].vault.introductions.introducedHolders().isEmpty)
       await #expect(throws: (any Error).self) { try await circle.ask(1, by: 2) }
       // Nor does it stand in the way of those who are peers.
       #expect(try await circle.world.recover(by: 1).bytes == circle.content)
@@ -418,12 +418,12 @@ extension VaultTests {
       let circle = try await Circle { world in
         let ben = world[1]
         // It answers as it always does, but offers what programs did before.
-        _ = try ben.vault.set("introductions", to: "off")
+        _ = try ben.vault.core.set("introductions", to: "off")
       }
       #expect(circle.report.isFinished && circle.report.placed == 4)
       // Nobody says that any two can do without the dealer: this one gives nothing to the others.
       #expect(!circle.report.areHoldersIntroduced)
-      #expect(try circle.world[0].vault.database.waitingIntroductions().count == 1)
+      #expect(try circle.world[0].vault.core.database.waitingIntroductions().count == 1)
     }
   }
 }

@@ -22,7 +22,7 @@ extension VaultTests {
       await meeting.session.close()
       let digest = try target.digest(of: member)
       try #require(
-        try await eventually { target.vault.meetings.begin(with: digest, isDialling: false) != nil })
+        try await eventually { target.vault.carrying.meetings.begin(with: digest, isDialling: false) != nil })
     }
 
     // MARK: - Those who dial
@@ -103,8 +103,8 @@ extension VaultTests {
         _ = try await meeting.offer([], receipts: [receipt])
         try await end(meeting, of: ben, with: ada)
         // The true one proves that it has arrived, whatever is said of the branch.
-        #expect(try ada.vault.message(sent.number).state == (receipt == madeUp ? "underway" : "delivered"))
-        #expect(try ada.vault.carryStatus().account.sentByCarriers == 0)
+        #expect(try ada.vault.messages.message(sent.number).state == (receipt == madeUp ? "underway" : "delivered"))
+        #expect(try ada.vault.carrying.carryStatus().account.sentByCarriers == 0)
       }
       let carrier = try await HostileMeeting(cleo, dials: ben, in: world, receipts: [madeUp])
       try await carrier.greeting()
@@ -135,7 +135,7 @@ extension VaultTests {
     @Test func `what is for nobody here is carried as little as a device wants`() async throws {
       let world = try TestWorld(3)
       let bytes = try parcel(world)
-      _ = try world[1].vault.set("carry", to: "off")
+      _ = try world[1].vault.core.set("carry", to: "off")
       let meeting = try await HostileMeeting(world[0], dials: world[1], in: world)
       #expect(try await !meeting.greeting().takes)
       let offer = try CourierOffer(bytes, isYours: true)
@@ -167,7 +167,7 @@ extension VaultTests {
       }
       let report = try await world[0].meet(world[1])
       #expect(report.receipts == 0 && report.delivered == 0)
-      #expect(try world[0].vault.message(sent.number).state != "delivered")
+      #expect(try world[0].vault.messages.message(sent.number).state != "delivered")
       #expect(try world[0].ownParcels().count == 1)
     }
 
@@ -210,5 +210,5 @@ extension VaultTests {
 
 extension Member {
   /// Another member's card digest, as this one knows it.
-  func digest(of other: Member) throws -> Digest { try vault.find(other.name).digest }
+  func digest(of other: Member) throws -> Digest { try vault.directory.find(other.name).digest }
 }

@@ -31,10 +31,10 @@ extension VaultTests {
       _ = await recoveryError(for: 50)
       try office.post(by: 1)
       let cleo = world[2].vault
-      let post = try #require(office.posts.first { cleo.isOwnParcel($0.tag, $0.id) })
+      let post = try #require(office.posts.first { cleo.post.isOwnParcel($0.tag, $0.id) })
       for other in office.posts { office.remove(other.id) }
-      let keys = ben.identity.keys
-      return try ParcelLetter.open(Parcel.decode(post.bytes, limit: Parcel.byteLimit), with: cleo.identity) { _ in keys
+      let keys = ben.core.identity.keys
+      return try ParcelLetter.open(Parcel.decode(post.bytes, limit: Parcel.byteLimit), with: cleo.core.identity) { _ in keys
       }
     }
 
@@ -43,8 +43,8 @@ extension VaultTests {
       let (vault, path, id) = (ben, world[1].desk + "/recovered", header.id.description)
       world.clock.pass(.milliseconds(time))
       return await refusal {
-        try await vault.patiently(for: time, waits: { _, _ in }) { () async throws in
-          try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { event in
+        try await vault.recovering.patiently(for: time, waits: { _, _ in }) { () async throws in
+          try await vault.recovering.recover(id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword) { event in
             if case .problem(let peer, let reason) = event { problems.add(peer + " " + reason) }
           }
         }
@@ -56,7 +56,7 @@ extension VaultTests {
     ) throws -> ParcelTaking {
       let parcel = try ParcelLetter.seal(
         seed: try .fresh(), createdAt: world.clock.now, expiresAt: letter.expiresAt, kind: .answer,
-        inReplyTo: inReplyTo ?? letter.id, frames: frames, from: world[member].vault.identity, to: ben.identity.keys
+        inReplyTo: inReplyTo ?? letter.id, frames: frames, from: world[member].vault.core.identity, to: ben.core.identity.keys
       ).encoded()
       return try ben.takeParcel(parcel, folder: office.folders[1])
     }
@@ -74,7 +74,7 @@ extension VaultTests {
         try ParcelFrame(Hello(services: PeerServiceKind.allCases)),
         ParcelFrame(type: SealedRelease.type.rawValue, bytes: sealed),
       ]
-      let reader = try world[index].vault.database.openFragment(of: header.id.bytes, index: index)
+      let reader = try world[index].vault.core.database.openFragment(of: header.id.bytes, index: index)
       let local = LocalPieces(reader: reader, header: header, index: UInt8(index))
       for stripe in 0..<header.dispersal.stripeCount {
         let proven = try local.provenPiece(stripe)
@@ -91,7 +91,7 @@ extension VaultTests {
       #expect(try send(frames(letter), to: letter).isTaken)
       #expect(await recoveryError(for: 50) == nil)
       #expect(try ben.parcelRecords(.request).allSatisfy { $0.state == .withdrawn })
-      #expect(try ben.database.replySecret(letter.id.bytes) == nil)
+      #expect(try ben.core.database.replySecret(letter.id.bytes) == nil)
     }
 
     /// The answer names cleo as soon as it is read, is dropped for good, and dan's recovers.
@@ -100,11 +100,11 @@ extension VaultTests {
       let problems = Collected<String>()
       #expect(await recoveryError(for: 50, problems: problems)?.code == .belowThreshold)
       #expect(problems.all.contains { $0.hasPrefix("cleo ") && $0.contains(words) })
-      #expect(try ben.database.replySecret(letter.id.bytes) == nil)
-      #expect(try ben.database.parcelContent(letter.id.bytes) == nil)
+      #expect(try ben.core.database.replySecret(letter.id.bytes) == nil)
+      #expect(try ben.core.database.parcelContent(letter.id.bytes) == nil)
       // She isn't asked again by parcel, and doesn't stand in the way of others.
       #expect(
-        try !ben.database.parcels(.request, [.waiting]).contains { $0.peer == world[2].vault.identity.keys.digest })
+        try !ben.core.database.parcels(.request, [.waiting]).contains { $0.peer == world[2].vault.core.identity.keys.digest })
       world.set(.none, for: world[3])
       #expect(await recoveryError(for: 50) == nil)
     }
@@ -165,12 +165,12 @@ extension VaultTests {
       let problems = Collected<String>()
       #expect(await recoveryError(for: 50, problems: problems)?.code == .belowThreshold)
       #expect(problems.all.contains { $0.hasPrefix("cleo ") && $0.contains(RefusalReason.notAccepted.explanation) })
-      let cleo = world[2].vault.identity.keys.digest
-      #expect(try ben.database.parcels(.request).count { $0.peer == cleo } == 1)
+      let cleo = world[2].vault.core.identity.keys.digest
+      #expect(try ben.core.database.parcels(.request).count { $0.peer == cleo } == 1)
       world.clock.advance(milliseconds: 2 * 86_400_000)
       _ = await recoveryError(for: 50)
       _ = await recoveryError(for: 50)
-      #expect(try ben.database.parcels(.request, [.waiting]).contains { $0.peer == cleo })
+      #expect(try ben.core.database.parcels(.request, [.waiting]).contains { $0.peer == cleo })
     }
 
     @Test func `a fragment that is damaged there leaves its share of use`() async throws {

@@ -30,7 +30,7 @@ extension VaultTests {
       _ parcel: [UInt8], as taking: ParcelTaking = .full, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
       #expect(try ben.takeParcel(parcel, folder: office.folders[1]) == taking, sourceLocation: sourceLocation)
-      #expect(try await !ben.answerParcels(), sourceLocation: sourceLocation)
+      #expect(try await !ben.answering.answerParcels(), sourceLocation: sourceLocation)
       #expect(try ben.parcelRecords(.received).isEmpty, sourceLocation: sourceLocation)
     }
 
@@ -39,7 +39,7 @@ extension VaultTests {
         Issue.record("it was taken", sourceLocation: sourceLocation)
         return
       }
-      #expect(try await !ben.answerParcels(), sourceLocation: sourceLocation)
+      #expect(try await !ben.answering.answerParcels(), sourceLocation: sourceLocation)
       #expect(try ben.parcelRecords(.received).isEmpty, sourceLocation: sourceLocation)
     }
 
@@ -64,7 +64,7 @@ extension VaultTests {
       try await expectIgnored(other.sealed(other.frames(header)))
       // Sealed to ben by somebody who has got a parcel that was for ada, and says so inside.
       #expect(
-        ben.isOwnParcel(try Parcel.tag(of: other.envelope.id, for: ben.identity.keys.digest), other.envelope.id.bytes))
+        ben.post.isOwnParcel(try Parcel.tag(of: other.envelope.id, for: ben.core.identity.keys.digest), other.envelope.id.bytes))
     }
 
     @Test func `a parcel of a peer that was removed meanwhile isn't answered`() async throws {
@@ -72,31 +72,31 @@ extension VaultTests {
       let sealed = try parcel.sealed(parcel.frames(header))
       #expect(try ben.takeParcel(sealed, folder: office.folders[1]).isTaken)
       try world[1].forget(world[2])
-      #expect(try await !ben.answerParcels())
+      #expect(try await !ben.answering.answerParcels())
       #expect(try office.post(by: 1).isEmpty)
       #expect(try ben.takeParcel(sealed, folder: office.folders[1]) == .unknownSender)
-      #expect(try await !ben.answerParcels())
+      #expect(try await !ben.answering.answerParcels())
     }
 
     @Test func `an expired parcel is not taken, also by a clock that is set back`() async throws {
       let parcel = try ForgedParcel(world[2], to: world[1])
       let sealed = try parcel.sealed(parcel.frames(header))
       #expect(try ben.takeParcel(sealed, folder: office.folders[1]).isTaken)
-      #expect(try await ben.answerParcels())
-      for time in [Vault.parcelLifetime + 3_600_000, Vault.sweepDelay] {
+      #expect(try await ben.answering.answerParcels())
+      for time in [Post.parcelLifetime + 3_600_000, Post.sweepDelay] {
         world.clock.advance(milliseconds: time)
-        #expect(try await !ben.answerParcels())
+        #expect(try await !ben.answering.answerParcels())
       }
       try await expectLeft(sealed)
-      world.clock.turn(milliseconds: -Vault.parcelLifetime)
+      world.clock.turn(milliseconds: -Post.parcelLifetime)
       try await expectLeft(sealed)
-      let fresh = try ForgedParcel(world[2], to: world[1], lifetime: Vault.parcelLifetime)
+      let fresh = try ForgedParcel(world[2], to: world[1], lifetime: Post.parcelLifetime)
       #expect(try ben.takeParcel(fresh.sealed(fresh.frames(header)), folder: office.folders[1]).isTaken)
     }
 
     @Test func `a parcel from too far in the future is not taken`() async throws {
       let now = world.clock.now
-      let later = try ForgedParcel(world[2], to: world[1], at: now + Vault.parcelClockTolerance + 60_000)
+      let later = try ForgedParcel(world[2], to: world[1], at: now + Post.parcelClockTolerance + 60_000)
       try await expectLeft(later.sealed(later.frames(header)))
       let longer = try ForgedParcel(
         world[2], to: world[1], lifetime: Parcel.lifetimeLimit - Parcel.hour, at: now + 23 * Parcel.hour)
@@ -111,11 +111,11 @@ extension VaultTests {
       let copy = try ParcelLetter.seal(
         seed: parcel.envelope.seed, createdAt: parcel.envelope.createdAt, expiresAt: parcel.envelope.expiresAt,
         kind: .request, replyKey: parcel.envelope.replyKey.publicKey, frames: other.frames(1),
-        from: world[0].vault.identity, to: ben.identity.keys
+        from: world[0].vault.core.identity, to: ben.core.identity.keys
       ).encoded()
       #expect(try ben.takeParcel(copy, folder: office.folders[1]).isTaken)
       #expect(try await parcel.answer(parcel.frames(header), by: office, 1) != nil)
-      let senders = Set([0, 2].map { world[$0].vault.identity.keys.digest })
+      let senders = Set([0, 2].map { world[$0].vault.core.identity.keys.digest })
       #expect(try Set(ben.parcelRecords(.answer).map(\.peer)) == senders)
     }
 
@@ -162,8 +162,8 @@ extension VaultTests {
       let nonce = try await cleo.ask(header)
       let held = try world[2].held(header)
       let exchange = PossessionExchange(
-        header: header, epoch: 0, purpose: .release, prover: world[2].vault.identity.keys.digest,
-        verifier: ben.identity.keys.digest, kind: .parcel, binding: cleo.session.handshakeHash, nonce: nonce)
+        header: header, epoch: 0, purpose: .release, prover: world[2].vault.core.identity.keys.digest,
+        verifier: ben.core.identity.keys.digest, kind: .parcel, binding: cleo.session.handshakeHash, nonce: nonce)
       let possession = try exchange.prove(
         request: 1, share: held.share, salt: held.salt, evaluation: held.share.evaluation())
       #expect(try await cleo.submit(possession) == .unavailable)
@@ -192,7 +192,7 @@ extension VaultTests {
       #expect(try await foreign.answer(other.frames(1), by: office, 1)?.offerRefusal == .notTheDealer)
       let short = try ForgedParcel(world[0], to: world[1])
       #expect(try await short.answer(other.frames(1, pieces: []), by: office, 1)?.depositRefusal == .invalidFragment)
-      #expect(try ben.secrets().count == 1)
+      #expect(try ben.overview.secrets().count == 1)
     }
 
     @Test func `a deposit that was begun in a session goes on by parcel`() async throws {
@@ -201,7 +201,7 @@ extension VaultTests {
       #expect(try await other.deliver(other.job(1), to: world[1]) != nil)
       world.set(.none, for: world[1])
       #expect(
-        try await eventually { try ben.database.fragment(of: other.header.id.bytes, index: 1) != nil }
+        try await eventually { try ben.core.database.fragment(of: other.header.id.bytes, index: 1) != nil }
       )
       let parcel = try ForgedParcel(world[0], to: world[1])
       // The session may not have noticed its end: then the parcel waits a little.
@@ -211,15 +211,15 @@ extension VaultTests {
         return answer
       }
       #expect(answer.depositRefusal == .some(nil))
-      #expect(try ben.secret(other.header.id.description).summary.ownIndex == 1)
+      #expect(try ben.overview.secret(other.header.id.description).summary.ownIndex == 1)
     }
 
     @Test func `one peer's parcels don't fill the room of others`() async throws {
-      _ = try ben.set("release-policy", to: "ask")
-      for number in 0...Vault.parcelsOfPeer {
+      _ = try ben.core.set("release-policy", to: "ask")
+      for number in 0...Post.parcelsOfPeer {
         let parcel = try ForgedParcel(world[2], to: world[1])
         let sealed = try parcel.sealed(parcel.frames(header))
-        let isLast = number == Vault.parcelsOfPeer
+        let isLast = number == Post.parcelsOfPeer
         #expect(try ben.takeParcel(sealed, folder: office.folders[1]).isTaken != isLast)
       }
       let other = try ForgedParcel(world[0], to: world[1])
@@ -232,8 +232,8 @@ extension VaultTests {
       let sealed = try parcel.sealed(parcel.frames(header))
       #expect(try ben.takeParcel(sealed, folder: office.folders[1]).isTaken)
       let other = try world[1].opened()
-      async let one = ben.answerParcels()
-      async let two = other.answerParcels()
+      async let one = ben.answering.answerParcels()
+      async let two = other.answering.answerParcels()
       let answered = try await [one, two]
       #expect(answered.count { $0 } == 1)
       #expect(try ben.parcelRecords(.answer).count == 1)

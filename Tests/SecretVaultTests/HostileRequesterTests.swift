@@ -14,13 +14,13 @@ extension VaultTests {
 
     init() async throws {
       world = try TestWorld(4)
-      _ = try world[1].vault.set("notify-command", to: "tell")
+      _ = try world[1].vault.core.set("notify-command", to: "tell")
       let report = try await world.share(randomBytes(300_000), threshold: 2, to: [1, 2])
       header = try world[0].header(report.id)
     }
 
     private func events(_ event: String) throws -> [LogEntry] {
-      try world[1].vault.log(limit: 100).filter { $0.event == event }
+      try world[1].vault.overview.log(limit: 100).filter { $0.event == event }
     }
 
     /// Every refusal is the same one, is logged and told, and releases nothing.
@@ -289,7 +289,7 @@ extension VaultTests {
     }
 
     private func releases() throws -> Int {
-      try world[1].vault.log(limit: 1000).count { $0.event == "share-released" }
+      try world[1].vault.overview.log(limit: 1000).count { $0.event == "share-released" }
     }
 
     @Test func `a share released again and again fills neither the log nor the alarms`() async throws {
@@ -326,7 +326,7 @@ extension VaultTests {
       #expect(try await cleo.submit(cleo.proof(header, nonce: first, verifier: world[0])) == .unavailable)
       let nonce = try await cleo.ask(header, request: 2)
       let possession = try cleo.proof(header, nonce: nonce, request: 2)
-      _ = try world[1].vault.removePeer("cleo")
+      _ = try world[1].vault.trust.removePeer("cleo")
       try await cleo.session.send(possession)
       #expect(await cleo.isHungUp())
       #expect(try events("share-released").isEmpty)
@@ -338,18 +338,18 @@ extension VaultTests {
       let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
       let nonce = try await cleo.ask(header)
       #expect(try await cleo.submit(cleo.proof(header, nonce: nonce)) == nil)
-      _ = try world[1].vault.removePeer("cleo")
+      _ = try world[1].vault.trust.removePeer("cleo")
       try await cleo.session.send(PieceRequest(request: 1, first: 0, count: 1))
       #expect(await cleo.isHungUp())
-      let failure = await refusal { try await world[2].vault.pingPeer("ben") }
+      let failure = await refusal { try await world[2].vault.links.pingPeer("ben") }
       #expect(failure?.reason == "ben has not imported your key")
     }
 
     @Test func `nothing is accepted before the greeting`() async throws {
       let vault = world[2].vault
       let session = try await PeerSession.dial(
-        world.network.connect(world[1].address), identity: vault.identity, peer: world[1].vault.identity.keys,
-        ownCard: try vault.ownCard())
+        world.network.connect(world[1].address), identity: vault.core.identity, peer: world[1].vault.core.identity.keys,
+        ownCard: try vault.core.ownCard())
       try await session.send(Ping(request: 1))
       let answer = try? await session.nextType()
       #expect(answer == nil || answer == ReceivedMessage.goodbyeType)

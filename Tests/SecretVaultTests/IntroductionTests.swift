@@ -26,7 +26,7 @@ struct Circle {
     }
     try await prepare(world)
     let path = try world.scratch.write(content, as: "letter.txt")
-    report = try await world[0].vault.share(
+    report = try await world[0].vault.sharing.share(
       ShareRequest(
         source: .file(path: path), threshold: threshold, recipients: [], includesLabels: includesLabels,
         keepsOwnShare: keepsOwnShare)
@@ -35,7 +35,7 @@ struct Circle {
     self.world = world
   }
 
-  func names(at member: Int) throws -> [String] { try world[member].vault.introducedHolders().map(\.name) }
+  func names(at member: Int) throws -> [String] { try world[member].vault.introductions.introducedHolders().map(\.name) }
 
   /// The dealer's device is gone.
   func loseDealer() { world.set(.refuses, for: world[0]) }
@@ -43,7 +43,7 @@ struct Circle {
   /// Has one member's daemon deliver until something is so.
   func deliver(from member: Int, until isSo: () throws -> Bool) async throws -> Bool {
     let vault = world[member].vault
-    let outbox = Task { await vault.runOutbox() }
+    let outbox = Task { await vault.sharing.runOutbox() }
     defer { outbox.cancel() }
     return try await world.passing(milliseconds: 60_000, until: isSo)
   }
@@ -58,11 +58,11 @@ struct Circle {
 
 /// Nobody's card has an address, and the first one has been told where each of the others listens.
 func withoutAddresses(_ world: TestWorld) throws {
-  for member in world.members { _ = try member.vault.setOwnAddresses([]) }
+  for member in world.members { _ = try member.vault.core.setOwnAddresses([]) }
   for other in world.members.dropFirst() {
     try world[0].meets(other)
     try other.meets(world[0])
-    _ = try world[0].vault.setPeerAddresses(other.name, to: [other.address])
+    _ = try world[0].vault.trust.setPeerAddresses(other.name, to: [other.address])
   }
 }
 
@@ -77,17 +77,17 @@ extension VaultTests {
         #expect(bytes == circle.content)
         #expect(report.holders.contains { $0.peer.hasSuffix(", introduced by ada") })
       }
-      let log = try circle.world[2].vault.log(limit: 100).filter { $0.event == "share-released" }
+      let log = try circle.world[2].vault.overview.log(limit: 100).filter { $0.event == "share-released" }
       #expect(log.contains { $0.peer == "ben, introduced by ada" })
     }
 
     @Test func `they are named apart from peers, each with its secrets, and are none`() async throws {
       let circle = try await Circle()
       #expect(try circle.names(at: 1) == ["cleo, introduced by ada", "dan, introduced by ada"])
-      #expect(try circle.world[1].vault.peers().map(\.name) == ["ada"])
-      let cleo = try circle.world[1].vault.introducedHolder(named: "cleo")
+      #expect(try circle.world[1].vault.trust.peers().map(\.name) == ["ada"])
+      let cleo = try circle.world[1].vault.introductions.introducedHolder(named: "cleo")
       #expect(cleo.secrets.map(\.id) == [circle.report.id] && cleo.introducedBy == ["ada"])
-      #expect(try cleo.fingerprint == circle.world[2].vault.ownIdentity().fingerprint)
+      #expect(try cleo.fingerprint == circle.world[2].vault.core.ownIdentity().fingerprint)
       #expect(try circle.names(at: 0).isEmpty)
     }
 
@@ -100,40 +100,40 @@ extension VaultTests {
     }
 
     @Test func `with the setting off at a holder it keeps none, answers none and asks none`() async throws {
-      let circle = try await Circle { world in _ = try world[1].vault.set("introductions", to: "off") }
-      #expect(try circle.world[1].vault.database.introductions().isEmpty)
+      let circle = try await Circle { world in _ = try world[1].vault.core.set("introductions", to: "off") }
+      #expect(try circle.world[1].vault.core.database.introductions().isEmpty)
       #expect(try circle.names(at: 2) == ["ben, introduced by ada", "dan, introduced by ada"])
       circle.loseDealer()
       #expect(await refusal { try await circle.world.recover(by: 1) }?.code == .belowThreshold)
       // Cleo is refused by ben, and helped by dan.
       #expect(try await circle.world.recover(by: 2).bytes == circle.content)
-      #expect(try circle.world[1].vault.log(limit: 100).allSatisfy { $0.event != "share-released" })
+      #expect(try circle.world[1].vault.overview.log(limit: 100).allSatisfy { $0.event != "share-released" })
     }
 
     @Test func `with the setting off it is named as the reason why holders are not known or asked`() async throws {
       let circle = try await Circle(threshold: 3)
       let ben = circle.world[1].vault
-      let cleo = try ben.introducedHolder(named: "cleo")
+      let cleo = try ben.introductions.introducedHolder(named: "cleo")
       #expect(try await circle.world.check(by: 1).areIntroductionsOff == false)
-      _ = try ben.set("introductions", to: "off")
+      _ = try ben.core.set("introductions", to: "off")
       let report = try await circle.world.check(by: 1)
       #expect(report.strangers == 2 && report.areIntroductionsOff)
       #expect(try await circle.world.check(by: 0).areIntroductionsOff == false)
       let fault = await refusal { try await circle.world.recover(by: 1) }
       #expect(fault?.code == .belowThreshold && fault?.hint?.contains("introductions is off") == true)
-      let other = await refusal { try ben.acceptIntroduced(cleo, name: nil) }
+      let other = await refusal { try ben.trust.acceptIntroduced(cleo, name: nil) }
       #expect(other?.reason.hasSuffix("the setting introductions is off") == true)
     }
 
     @Test func `two holders of one label are two, whatever becomes of one`() async throws {
       let circle = try await Circle(threshold: 3) { world in
         // Dan calls himself as cleo does.
-        var card = try world[3].vault.ownCard()
-        card = try world[3].vault.identity.card(label: "cleo", addresses: card.addresses, serial: card.serial + 1)
-        _ = try world[0].vault.addPeer(card, name: nil)
+        var card = try world[3].vault.core.ownCard()
+        card = try world[3].vault.core.identity.card(label: "cleo", addresses: card.addresses, serial: card.serial + 1)
+        _ = try world[0].vault.trust.addPeer(card, name: nil)
       }
       circle.loseDealer()
-      let names = try circle.world[1].vault.introducedHolders(of: circle.header.id.bytes).map(\.name)
+      let names = try circle.world[1].vault.introductions.introducedHolders(of: circle.header.id.bytes).map(\.name)
       #expect(names == ["cleo (share 3), introduced by ada", "cleo (share 4), introduced by ada"])
       let (report, bytes) = try await circle.world.recover(by: 1)
       #expect(bytes == circle.content)
@@ -141,24 +141,24 @@ extension VaultTests {
     }
 
     @Test func `with the setting off at the dealer nobody is introduced`() async throws {
-      let circle = try await Circle { world in _ = try world[0].vault.set("introductions", to: "off") }
+      let circle = try await Circle { world in _ = try world[0].vault.core.set("introductions", to: "off") }
       for holder in 1...3 { #expect(try circle.names(at: holder).isEmpty) }
     }
 
     @Test func `switched off later it ends sessions too, and switched on again all is as before`() async throws {
       let circle = try await Circle()
       circle.loseDealer()
-      _ = try circle.world[2].vault.set("introductions", to: "off")
-      #expect(try circle.world[2].vault.introducedHolders(of: circle.header.id.bytes).isEmpty)
+      _ = try circle.world[2].vault.core.set("introductions", to: "off")
+      #expect(try circle.world[2].vault.introductions.introducedHolders(of: circle.header.id.bytes).isEmpty)
       await #expect(throws: (any Error).self) { try await circle.ask(2, by: 1) }
-      _ = try circle.world[2].vault.set("introductions", to: "on")
+      _ = try circle.world[2].vault.core.set("introductions", to: "on")
       #expect(try await circle.ask(2, by: 1) == nil)
     }
 
     @Test func `whoever is known by its card stays what it is`() async throws {
       let circle = try await Circle { world in try world[1].meets(world[2], as: "Cleopatra") }
       #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
-      let cleo = try #require(circle.world[1].vault.peers().first { $0.name == "Cleopatra" })
+      let cleo = try #require(circle.world[1].vault.trust.peers().first { $0.name == "Cleopatra" })
       #expect(cleo.state == .scanned && cleo.label == "cleo")
       // Cleo knows ben by ada's word alone, and that is enough for both.
       circle.loseDealer()
@@ -170,7 +170,7 @@ extension VaultTests {
     @Test func `accepted, one becomes a peer like others`() async throws {
       let circle = try await Circle()
       let ben = circle.world[1].vault
-      let addition = try ben.acceptIntroduced(ben.introducedHolder(named: "cleo"), name: "Cleo of the harbour")
+      let addition = try ben.trust.acceptIntroduced(ben.introductions.introducedHolder(named: "cleo"), name: "Cleo of the harbour")
       #expect(addition.change == .added && addition.peer.name == "Cleo of the harbour")
       #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
       circle.loseDealer()
@@ -181,13 +181,13 @@ extension VaultTests {
     @Test func `removed, one stays removed, whatever the dealer says`() async throws {
       let circle = try await Circle()
       let (ben, cleo) = (circle.world[1].vault, circle.world[2])
-      #expect(try ben.removeIntroduced(ben.introducedHolder(named: "cleo, introduced by ada")).label == "cleo")
+      #expect(try ben.introductions.removeIntroduced(ben.introductions.introducedHolder(named: "cleo, introduced by ada")).label == "cleo")
       #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
-      let digest = cleo.vault.identity.keys.digest
-      #expect(try ben.database.introduction(of: digest, secret: circle.header.id.bytes)?.card == [])
+      let digest = cleo.vault.core.identity.keys.digest
+      #expect(try ben.core.database.introduction(of: digest, secret: circle.header.id.bytes)?.card == [])
       // By a new word, and by the cards that the dealer gives in a drill.
-      try circle.world[0].vault.introduceLate(circle.world[3].vault.ownCard())
-      _ = await circle.world[0].vault.deliverIntroductions(ofSecret: nil)
+      try circle.world[0].vault.introductions.introduceLate(circle.world[3].vault.core.ownCard())
+      _ = await circle.world[0].vault.sharing.deliverIntroductions(ofSecret: nil)
       _ = try await circle.world.check(by: 1)
       #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
       await #expect(throws: (any Error).self) { try await circle.ask(1, by: 2) }
@@ -199,34 +199,34 @@ extension VaultTests {
 
     @Test func `a removed peer does not stay as an introduced one`() async throws {
       let circle = try await Circle { world in try world[1].meets(world[2]) }
-      _ = try circle.world[1].vault.removePeer("cleo")
+      _ = try circle.world[1].vault.trust.removePeer("cleo")
       #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
       await #expect(throws: (any Error).self) { try await circle.ask(1, by: 2) }
     }
 
     @Test func `they go with their secret`() async throws {
       let circle = try await Circle()
-      _ = try circle.world[1].vault.delete(circle.report.id)
-      #expect(try circle.world[1].vault.database.introductions().isEmpty)
+      _ = try circle.world[1].vault.overview.delete(circle.report.id)
+      #expect(try circle.world[1].vault.core.database.introductions().isEmpty)
       await #expect(throws: (any Error).self) { try await circle.ask(1, by: 2) }
     }
 
     @Test func `a dealer that was removed has introduced them all the same`() async throws {
       let circle = try await Circle()
-      for holder in 1...3 { _ = try circle.world[holder].vault.removePeer("ada") }
+      for holder in 1...3 { _ = try circle.world[holder].vault.trust.removePeer("ada") }
       #expect(try circle.names(at: 1) == ["cleo, introduced by a former peer", "dan, introduced by a former peer"])
       circle.loseDealer()
       #expect(try await circle.world.recover(by: 1).bytes == circle.content)
     }
 
     @Test func `what was not taken yet is said again by the dealer's daemon`() async throws {
-      let circle = try await Circle { world in _ = try world[1].vault.set("introductions", to: "off") }
-      _ = try circle.world[1].vault.set("introductions", to: "on")
+      let circle = try await Circle { world in _ = try world[1].vault.core.set("introductions", to: "off") }
+      _ = try circle.world[1].vault.core.set("introductions", to: "on")
       #expect(try circle.names(at: 1).isEmpty)
       // She doesn't ask again on the same day. Ben has it before she has his word, and notes that.
       circle.world.clock.advance(milliseconds: 86_400_000)
       let isKeptAndNoted = try await circle.deliver(from: 0) {
-        try circle.names(at: 1).count == 2 && circle.world[0].vault.database.waitingIntroductions().isEmpty
+        try circle.names(at: 1).count == 2 && circle.world[0].vault.core.database.waitingIntroductions().isEmpty
       }
       #expect(isKeptAndNoted)
     }
@@ -236,27 +236,27 @@ extension VaultTests {
         try await world.prove()
         world.set(.refuses, for: world[1])
       }
-      let database = circle.world[0].vault.database
+      let database = circle.world[0].vault.core.database
       #expect(try database.waitingIntroductions().isEmpty)
-      let digest = circle.world[1].vault.identity.keys.digest
+      let digest = circle.world[1].vault.core.identity.keys.digest
       #expect(try database.waitingIntroduction(ofSecret: circle.header.id.bytes, to: digest) != nil)
       circle.world.set(.none, for: circle.world[1])
-      _ = try await circle.world[0].vault.retry(nil) { _ in }
+      _ = try await circle.world[0].vault.sharing.retry(nil) { _ in }
       #expect(try circle.names(at: 1) == ["cleo, introduced by ada", "dan, introduced by ada"])
       #expect(try database.waitingIntroduction(ofSecret: circle.header.id.bytes, to: digest) == nil)
       // No list of deliveries has ever shown it.
-      #expect(try circle.world[0].vault.secret(circle.report.id).deliveries.count == 3)
+      #expect(try circle.world[0].vault.overview.secret(circle.report.id).deliveries.count == 3)
     }
 
     @Test func `a policy that asks names the requester as introduced, and its word counts`() async throws {
       let circle = try await Circle { world in
-        for member in 2...3 { _ = try world[member].vault.set("release-policy", to: "ask") }
+        for member in 2...3 { _ = try world[member].vault.core.set("release-policy", to: "ask") }
       }
       circle.loseDealer()
       #expect(await refusal { try await circle.world.recover(by: 1) }?.code == .awaitingConsent)
-      let request = try #require(circle.world[2].vault.requests().first)
+      let request = try #require(circle.world[2].vault.consent.requests().first)
       #expect(request.peer == "ben, introduced by ada")
-      _ = try await circle.world[2].vault.approveRequest(request.id)
+      _ = try await circle.world[2].vault.consent.approveRequest(request.id)
       #expect(try await circle.world.recover(by: 1).bytes == circle.content)
     }
 
@@ -274,8 +274,8 @@ extension VaultTests {
     }
 
     @Test func `a holder that was not introduced to anybody says so in a drill`() async throws {
-      let circle = try await Circle { world in _ = try world[1].vault.set("introductions", to: "off") }
-      _ = try circle.world[1].vault.set("introductions", to: "on")
+      let circle = try await Circle { world in _ = try world[1].vault.core.set("introductions", to: "off") }
+      _ = try circle.world[1].vault.core.set("introductions", to: "on")
       let report = try await circle.world.check(by: 0)
       // It knows the dealer, who has just asked.
       #expect(report.holders.first { $0.peer == "ben" }?.reach == HolderReach(known: 1, dialable: 1))
@@ -283,14 +283,14 @@ extension VaultTests {
     }
 
     @Test func `who gives nothing to the others is not counted on without this device`() async throws {
-      let circle = try await Circle(3) { world in _ = try world[1].vault.set("introductions", to: "off") }
+      let circle = try await Circle(3) { world in _ = try world[1].vault.core.set("introductions", to: "off") }
       // Cleo knows ben, and would call on him in vain.
       let report = try await circle.world.check(by: 0)
       #expect(report.answered == 3 && report.holders.contains { $0.reach == HolderReach(known: 2, dialable: 2) })
       #expect(report.isRecoverableElsewhere == nil)
-      _ = try circle.world[1].vault.set("introductions", to: "on")
+      _ = try circle.world[1].vault.core.set("introductions", to: "on")
       #expect(try await circle.world.check(by: 0).isRecoverableElsewhere == nil)
-      await circle.world[0].vault.deliverIntroductions(ofSecret: nil)
+      await circle.world[0].vault.sharing.deliverIntroductions(ofSecret: nil)
       #expect(try await circle.world.check(by: 0).isRecoverableElsewhere == true)
     }
 
@@ -300,7 +300,7 @@ extension VaultTests {
       // Nobody's card has an address; all call this device, and it alone all.
       let circle = try await Circle(3) { world in
         try withoutAddresses(world)
-        for other in 1...2 { _ = try world[other].vault.setPeerAddresses("ada", to: [world[0].address]) }
+        for other in 1...2 { _ = try world[other].vault.trust.setPeerAddresses("ada", to: [world[0].address]) }
       }
       let report = try await circle.world.check(by: 0)
       #expect(report.answered == 3 && report.holders.allSatisfy { $0.reach == HolderReach(known: 2, dialable: 1) })
@@ -313,7 +313,7 @@ extension VaultTests {
 
     @Test func `with one in reach whoever that is, two of the others are enough`() async throws {
       let circle = try await Circle { world in
-        _ = try world[0].vault.setOwnAddresses([])
+        _ = try world[0].vault.core.setOwnAddresses([])
         for other in 1...3 { try world[other].meets(world[0]) }
       }
       let report = try await circle.world.check(by: 0)
@@ -331,16 +331,16 @@ extension VaultTests {
     }
 
     @Test func `a secret shared while introductions were off is introduced by a retry once they are on`() async throws {
-      let circle = try await Circle { world in _ = try world[0].vault.set("introductions", to: "off") }
+      let circle = try await Circle { world in _ = try world[0].vault.core.set("introductions", to: "off") }
       let ada = circle.world[0].vault
       #expect(!circle.report.areHoldersIntroduced)
-      _ = try ada.set("introductions", to: "on")
+      _ = try ada.core.set("introductions", to: "on")
       // Nobody was told anything yet.
-      #expect(try !ada.sharing(circle.report.id, leftOut: []).areHoldersIntroduced)
-      #expect(try ada.secretsWithWaitingIntroductions() == [circle.report.id])
-      let report = try #require(try await ada.retry(circle.report.id) { _ in }.first)
+      #expect(try !ada.sharing.sharing(circle.report.id, leftOut: []).areHoldersIntroduced)
+      #expect(try ada.sharing.secretsWithWaitingIntroductions() == [circle.report.id])
+      let report = try #require(try await ada.sharing.retry(circle.report.id) { _ in }.first)
       #expect(report.areHoldersIntroduced)
-      #expect(try ada.secretsWithWaitingIntroductions().isEmpty)
+      #expect(try ada.sharing.secretsWithWaitingIntroductions().isEmpty)
       circle.loseDealer()
       for holder in 1...3 { #expect(try await circle.world.recover(by: holder).bytes == circle.content) }
     }
@@ -358,7 +358,7 @@ extension VaultTests {
         if isDaemon {
           #expect(try await circle.deliver(from: 0) { try circle.names(at: 1).count == 2 })
         } else {
-          #expect(try await ada.retry(nil) { _ in }.first?.areHoldersIntroduced == true)
+          #expect(try await ada.sharing.retry(nil) { _ in }.first?.areHoldersIntroduced == true)
         }
         #expect(try circle.names(at: 1) == ["cleo, introduced by ada", "dan, introduced by ada"])
       }
@@ -373,35 +373,35 @@ extension VaultTests {
       let (world, ada) = (circle.world, circle.world[0].vault)
       let dan = world[3].vault
       // As if ada had dan's picture alone, from before all of them.
-      let unsigned = try PeerCard.parse(text: dan.ownIdentity().qrText)
+      let unsigned = try PeerCard.parse(text: dan.core.ownIdentity().qrText)
       let bytes = try unsigned.published.encoded()
-      _ = try ada.database.updatePeer(unsigned.keys.digest) { $0.card = bytes }
+      _ = try ada.core.database.updatePeer(unsigned.keys.digest) { $0.card = bytes }
       for holder in 1...2 {
         let names = "DELETE FROM introductions WHERE digest = x'\(unsigned.keys.digest)'"
         try world[holder].execute(names)
       }
-      let first = try #require(try ada.database.secretsWithShare(for: dan.identity.keys.digest).first)
-      let sound = try #require(try ada.database.secret(first)?.createdAt)
+      let first = try #require(try ada.core.database.secretsWithShare(for: dan.core.identity.keys.digest).first)
+      let sound = try #require(try ada.core.database.secret(first)?.createdAt)
       try world[0].execute("UPDATE secrets SET created_at = created_at + 1 WHERE id = x'\(hexadecimal(first))'")
       world.set(.none, for: world[3])
-      _ = try await ada.pingPeer("dan")
+      _ = try await ada.links.pingPeer("dan")
       func told() throws -> Int {
-        try world[1].vault.database.introductions().count { $0.digest == dan.identity.keys.digest }
+        try world[1].vault.core.database.introductions().count { $0.digest == dan.core.identity.keys.digest }
       }
-      await ada.deliverIntroductions(ofSecret: nil)
+      await ada.sharing.deliverIntroductions(ofSecret: nil)
       #expect(try told() == 3)
       // That of the damaged one follows when it is whole again.
       try world[0].execute("UPDATE secrets SET created_at = \(sound) WHERE id = x'\(hexadecimal(first))'")
-      _ = try await ada.retry(hexadecimal(first)) { _ in }
+      _ = try await ada.sharing.retry(hexadecimal(first)) { _ in }
       #expect(try told() == 4)
     }
 
     @Test func `a card that could be told to nobody is not kept as one that was`() async throws {
       let circle = try await Circle { world in
         try await world.prove()
-        let unsigned = try PeerCard.parse(text: world[3].vault.ownIdentity().qrText)
+        let unsigned = try PeerCard.parse(text: world[3].vault.core.ownIdentity().qrText)
         let bytes = try unsigned.published.encoded()
-        _ = try world[0].vault.database.updatePeer(unsigned.keys.digest) { $0.card = bytes }
+        _ = try world[0].vault.core.database.updatePeer(unsigned.keys.digest) { $0.card = bytes }
         world.set(.refuses, for: world[3])
       }
       let (world, ada) = (circle.world, circle.world[0].vault)
@@ -411,10 +411,10 @@ extension VaultTests {
         try world[0].execute(
           "CREATE TRIGGER full_\(event) BEFORE \(event) ON outbox BEGIN SELECT RAISE(FAIL, 'disk is full'); END")
       }
-      _ = try? await ada.pingPeer("dan")
+      _ = try? await ada.links.pingPeer("dan")
       for event in ["INSERT", "UPDATE"] { try world[0].execute("DROP TRIGGER full_\(event)") }
-      _ = try await ada.pingPeer("dan")
-      _ = try await ada.retry(nil) { _ in }
+      _ = try await ada.links.pingPeer("dan")
+      _ = try await ada.sharing.retry(nil) { _ in }
       #expect(try circle.names(at: 1) == ["cleo, introduced by ada", "dan, introduced by ada"])
     }
 
@@ -422,9 +422,9 @@ extension VaultTests {
       let circle = try await Circle { world in
         try await world.prove()
         // As if ada had dan's picture alone.
-        let unsigned = try PeerCard.parse(text: world[3].vault.ownIdentity().qrText)
+        let unsigned = try PeerCard.parse(text: world[3].vault.core.ownIdentity().qrText)
         let bytes = try unsigned.published.encoded()
-        _ = try world[0].vault.database.updatePeer(unsigned.keys.digest) { $0.card = bytes }
+        _ = try world[0].vault.core.database.updatePeer(unsigned.keys.digest) { $0.card = bytes }
         world.set(.refuses, for: world[3])
       }
       #expect(try circle.names(at: 1) == ["cleo, introduced by ada"])
@@ -439,12 +439,12 @@ extension VaultTests {
     @Test func `a picture of the card that is here takes no signature away`() async throws {
       let circle = try await Circle()
       let (ada, dan) = (circle.world[0].vault, circle.world[3].vault)
-      let known = try #require(try ada.database.peer(dan.identity.keys.digest))
-      let picture = try PeerCard.parse(text: dan.ownIdentity().qrText)
-      #expect(try picture.signature == nil && picture.serial == ada.storedCard(known).serial)
-      #expect(try ada.addPeer(picture, name: nil).change == .unchanged)
-      #expect(try ada.database.peer(dan.identity.keys.digest)?.card == known.card)
-      #expect(try ada.database.beaconKey(ofPeer: dan.identity.keys.digest) != nil)
+      let known = try #require(try ada.core.database.peer(dan.core.identity.keys.digest))
+      let picture = try PeerCard.parse(text: dan.core.ownIdentity().qrText)
+      #expect(try picture.signature == nil && picture.serial == ada.directory.storedCard(known).serial)
+      #expect(try ada.trust.addPeer(picture, name: nil).change == .unchanged)
+      #expect(try ada.core.database.peer(dan.core.identity.keys.digest)?.card == known.card)
+      #expect(try ada.core.database.beaconKey(ofPeer: dan.core.identity.keys.digest) != nil)
     }
 
     @Test func `a holder's new address goes from one to another, and is used in the same recovery`() async throws {
@@ -453,20 +453,20 @@ extension VaultTests {
       let (world, dan) = (circle.world, circle.world[3])
       // Dan moves; cleo alone has met it since.
       let place = try PeerAddress(host: "elsewhere", port: 4721)
-      _ = try dan.vault.setOwnAddresses([place])
-      world.network.serve(place) { await dan.vault.answer($0) }
+      _ = try dan.vault.core.setOwnAddresses([place])
+      world.network.serve(place) { await dan.vault.answering.answer($0) }
       _ = try await world.check(by: 3)
       world.set(.refuses, for: dan)
-      let digest = dan.vault.identity.keys.digest
-      let before = try world[1].vault.database.introduction(of: digest, secret: circle.header.id.bytes)?.card
+      let digest = dan.vault.core.identity.keys.digest
+      let before = try world[1].vault.core.database.introduction(of: digest, secret: circle.header.id.bytes)?.card
       // Ben has met it too: what he has is put back.
-      let old = try #require(try world[0].vault.database.peer(digest)).card
-      try world[1].vault.database.changeIntroductions(ofSecret: circle.header.id.bytes) { rows, _ in
+      let old = try #require(try world[0].vault.core.database.peer(digest)).card
+      try world[1].vault.core.database.changeIntroductions(ofSecret: circle.header.id.bytes) { rows, _ in
         for row in rows.indices where rows[row].digest == digest { rows[row].card = old }
       }
       #expect(before != old)
       #expect(try await world.recover(by: 1).bytes == circle.content)
-      #expect(try world[1].vault.introducedHolder(named: "dan").addresses == [place])
+      #expect(try world[1].vault.introductions.introducedHolder(named: "dan").addresses == [place])
     }
 
     @Test func `to somebody who is never there it goes by parcel, as the share does`() async throws {
@@ -481,15 +481,15 @@ extension VaultTests {
       let content = randomBytes(2000)
       let report = try await world.share(content, threshold: 2)
       try await office.round()
-      #expect(try world[1].vault.secret(report.id).summary.ownIndex == 2)
-      #expect(try world[1].vault.introducedHolders().isEmpty)
+      #expect(try world[1].vault.overview.secret(report.id).summary.ownIndex == 2)
+      #expect(try world[1].vault.introductions.introducedHolders().isEmpty)
       // A session is tried first.
-      await world[0].vault.deliverIntroductions(ofSecret: nil)
-      #expect(try world[0].vault.database.waitingIntroductions().count == 2)
+      await world[0].vault.sharing.deliverIntroductions(ofSecret: nil)
+      #expect(try world[0].vault.core.database.waitingIntroductions().count == 2)
       try await office.round()
-      #expect(try world[1].vault.introducedHolders().map(\.name) == ["cleo, introduced by ada"])
-      #expect(try world[2].vault.introducedHolders().map(\.name) == ["ben, introduced by ada"])
-      #expect(try world[0].vault.database.waitingIntroductions().isEmpty)
+      #expect(try world[1].vault.introductions.introducedHolders().map(\.name) == ["cleo, introduced by ada"])
+      #expect(try world[2].vault.introductions.introducedHolders().map(\.name) == ["ben, introduced by ada"])
+      #expect(try world[0].vault.core.database.waitingIntroductions().isEmpty)
       for member in 1...2 { world.set(.none, for: world[member]) }
       #expect(try await world.recover(by: 1).bytes == content)
     }
@@ -498,12 +498,12 @@ extension VaultTests {
       let circle = try await Circle(4, threshold: 3) { world in try world[1].meets(world[3], as: "Daniel") }
       let (world, dan) = (circle.world, circle.world[3])
       let place = try PeerAddress(host: "elsewhere", port: 4721)
-      _ = try dan.vault.setOwnAddresses([place])
-      let signed = try dan.vault.ownCard()
-      try world[2].vault.update(with: signed)
+      _ = try dan.vault.core.setOwnAddresses([place])
+      let signed = try dan.vault.core.ownCard()
+      try world[2].vault.introductions.update(with: signed)
       world.set(.refuses, for: dan)
       _ = try await world.check(by: 1)
-      let daniel = try world[1].vault.peer("Daniel")
+      let daniel = try world[1].vault.trust.peer("Daniel")
       #expect(daniel.addresses == [place] && daniel.name == "Daniel" && daniel.state == .scanned)
     }
   }

@@ -14,24 +14,24 @@ extension VaultTests {
     {
       let world = try TestWorld(2)
       let vault = world[0].vault
-      for name in ["one", "two"] { _ = try await vault.createKey(named: name, threshold: 2) { _ in } }
+      for name in ["one", "two"] { _ = try await vault.items.createKey(named: name, threshold: 2) { _ in } }
       let content = try SecretBytes(random: 300_000)
       let small = try SecretBytes(random: 200)
       try write(content, to: world.scratch.path + "/large")
       try write(small, to: world.scratch.path + "/small")
-      let item = try await vault.addItem(
+      let item = try await vault.items.addItem(
         ItemRequest(source: .file(path: world.scratch.path + "/large")), under: "one")
-      let sealed = try await vault.addItem(
+      let sealed = try await vault.items.addItem(
         ItemRequest(source: .file(path: world.scratch.path + "/small"), usesPublicHalf: true), under: "one")
-      _ = try await vault.sendItem(item.id, to: "ben")
-      _ = try await world[1].vault.acceptItem(item.id)
+      _ = try await vault.items.sendItem(item.id, to: "ben")
+      _ = try await world[1].vault.items.acceptItem(item.id)
       let desk = world[1].desk
-      _ = try await world[1].vault.openItem(item.id, to: .file(path: desk + "/whole", overwrites: false))
-      _ = try await world[1].vault.openItem(
+      _ = try await world[1].vault.items.openItem(item.id, to: .file(path: desk + "/whole", overwrites: false))
+      _ = try await world[1].vault.items.openItem(
         item.id, to: .file(path: desk + "/part", overwrites: false), range: ItemRange(offset: 70_000, length: 80_000))
-      _ = try await vault.copyItem(item.id, to: "two")
-      _ = try await vault.itemQRText(sealed.id)
-      _ = try await vault.itemContent(sealed.id)
+      _ = try await vault.items.copyItem(item.id, to: "two")
+      _ = try await vault.items.itemQRText(sealed.id)
+      _ = try await vault.items.itemContent(sealed.id)
 
       var needles = Needles()
       for (start, name) in [(0, "the first chunk"), (70_100, "the second chunk"), (299_900, "the last chunk")] {
@@ -39,11 +39,11 @@ extension VaultTests {
       }
       needles.add("the small item", small.bytes.extracting(0..<64))
       for name in ["one", "two"] {
-        let record = try vault.resolveKey(name)
-        let key = try await vault.itemKey(record, ItemAccess())
+        let record = try vault.items.resolveKey(name)
+        let key = try await vault.items.itemKey(record, ItemAccess())
         needles.add("key \(name)", key.bytes)
-        for stored in try vault.database.items(ofKey: record.id) {
-          let header = try vault.itemHeader(of: stored)
+        for stored in try vault.core.database.items(ofKey: record.id) {
+          let header = try vault.items.itemHeader(of: stored)
           let stream = try ItemKeys.streamKey(of: header, key: key)
           needles.add("the stream key of an item under \(name)", stream.bytes)
         }

@@ -15,7 +15,7 @@ extension VaultTests {
 
     init() async throws {
       world = try TestWorld(4)
-      _ = try await world[0].vault.createKey(named: "family", threshold: 2, recipients: ["ben", "cleo"]) { _ in }
+      _ = try await world[0].vault.items.createKey(named: "family", threshold: 2, recipients: ["ben", "cleo"]) { _ in }
     }
 
     private func add(
@@ -23,7 +23,7 @@ extension VaultTests {
     ) async throws -> ItemSummary {
       let path = try world.scratch.write(bytes, as: name)
       let lock = try password.map { try SharePassword(word($0), logarithm: 15) }
-      return try await world[member].vault.addItem(
+      return try await world[member].vault.items.addItem(
         ItemRequest(source: .file(path: path), password: lock, usesPublicHalf: isPublic), under: "family")
     }
 
@@ -41,7 +41,7 @@ extension VaultTests {
           throw VaultError(.other, "no memory")
         }
       })
-      _ = try await world[member].vault.openItem(
+      _ = try await world[member].vault.items.openItem(
         reference, to: .file(path: path, overwrites: true), access: access)
       return try #require(contents(path))
     }
@@ -50,20 +50,20 @@ extension VaultTests {
       let bytes = randomBytes(500_000)
       let item = try await add(bytes)
       world.set(.diesAfterSending(300_000), for: world[1])
-      let failure = await refusal { try await world[0].vault.sendItem(item.id, to: "ben") }
+      let failure = await refusal { try await world[0].vault.items.sendItem(item.id, to: "ben") }
       #expect(failure?.code == .unreachable)
-      #expect(try world[1].vault.items().isEmpty)
+      #expect(try world[1].vault.items.items().isEmpty)
       world.set(.none, for: world[1])
       let sent = Counter()
       // The daemon's session may need a moment to notice that the line is dead.
       let access = ItemAccess(progress: { _, _ in sent.increment() })
       try await onceFree {
-        let again = await refusal { try await world[0].vault.sendItem(item.id, to: "ben", access: access) }
+        let again = await refusal { try await world[0].vault.items.sendItem(item.id, to: "ben", access: access) }
         try #require(again == nil || again?.reason.contains("busy") == true, "\(String(describing: again))")
         return again == nil ? () : nil
       }
       #expect(sent.value >= 1 && sent.value < 8, "\(sent.value)")
-      _ = try await world[1].vault.acceptItem(item.id)
+      _ = try await world[1].vault.items.acceptItem(item.id)
       #expect(try await open(item.id, by: 1) == bytes)
     }
 
@@ -71,8 +71,8 @@ extension VaultTests {
       async throws
     {
       let item = try await add(randomBytes(100_000))
-      let record = try world[0].vault.resolveItem(item.id)
-      let file = try world[0].vault.database.openItem(record)
+      let record = try world[0].vault.items.resolveItem(item.id)
+      let file = try world[0].vault.core.database.openItem(record)
       let body = try file.read(at: Int64(record.header.count), count: Int(record.byteCount))
       var hash = try ItemDigest(byteCount: UInt64(body.count))
       for number in 0..<ItemDigest.pieceCount(UInt64(body.count)) {
@@ -107,31 +107,31 @@ extension VaultTests {
       var wrong = two
       wrong[7] ^= 1
       #expect(try await offer(digest, [one, wrong]) == .invalidFragment)
-      #expect(try world[1].vault.database.item(record.id) == nil)
+      #expect(try world[1].vault.core.database.item(record.id) == nil)
       #expect(try await offer(digest, [Array(one.dropLast()), two]) == .invalidFragment)
       #expect(try await offer(digest, [one]) == .invalidFragment)
       // The first piece is there now; the second one makes it whole.
       #expect(try await offer(digest, [one, two]) == nil)
-      #expect(try world[1].vault.items().map(\.state) == [.waiting])
-      _ = try await world[1].vault.acceptItem(item.id)
-      #expect(try world[1].vault.items().map(\.state) == [.new])
+      #expect(try world[1].vault.items.items().map(\.state) == [.waiting])
+      _ = try await world[1].vault.items.acceptItem(item.id)
+      #expect(try world[1].vault.items.items().map(\.state) == [.new])
     }
 
     @Test func `an item for a key that isn't held is refused, and so is what is no item`() async throws {
       let item = try await add([1, 2, 3])
-      let record = try world[0].vault.resolveItem(item.id)
+      let record = try world[0].vault.items.resolveItem(item.id)
       let digest = try Digest([UInt8](repeating: 1, count: 32))
       let dan = try await HostileRequester(world[0], dials: world[3], in: world)
       try await dan.session.send(ItemOffer(request: 1, digest: digest, header: record.header))
       #expect(try await dan.session.expect(ItemAnswer.self).verdict == .refused(.keyNotHeld))
       try await dan.session.send(ItemOffer(request: 2, digest: digest, header: record.header + [0]))
       #expect(try await dan.session.expect(ItemAnswer.self).verdict == .refused(.invalidHeader))
-      #expect(try world[3].vault.items().isEmpty)
+      #expect(try world[3].vault.items.items().isEmpty)
     }
 
     @Test func `what is made up by somebody who hasn't the key is found out when it is accepted`() async throws {
       let item = try await add(randomBytes(1000))
-      let record = try world[0].vault.resolveItem(item.id)
+      let record = try world[0].vault.items.resolveItem(item.id)
       let header = try ItemHeader.decode(record.header, limit: ItemHeader.byteLimit)
       let forged = try ItemHeader(
         mode: .shared, padding: .standard, keyID: header.keyID, id: randomBytes(32), ciphertextByteCount: 2000)
@@ -144,9 +144,9 @@ extension VaultTests {
       try await peer.session.send(ItemPiece(request: 1, number: 0, bytes: body))
       try await peer.session.send(ItemEnd(request: 1))
       #expect(try await peer.session.expect(ItemResult.self).refusal == nil)
-      let failure = await refusal { try await world[1].vault.acceptItem(hexadecimal(forged.id)) }
+      let failure = await refusal { try await world[1].vault.items.acceptItem(hexadecimal(forged.id)) }
       #expect(failure?.code == .damaged)
-      #expect(try world[1].vault.items().isEmpty)
+      #expect(try world[1].vault.items.items().isEmpty)
     }
 
     /// Sends ben, as a peer without the key, an item under a true header with other bytes.
@@ -170,7 +170,7 @@ extension VaultTests {
     private func sendPatiently(_ id: String) async throws -> ItemDelivery {
       // The session before has not ended there yet.
       try await onceFree {
-        do { return try await world[0].vault.sendItem(id, to: "ben") } catch {
+        do { return try await world[0].vault.items.sendItem(id, to: "ben") } catch {
           guard VaultError(error).reason.contains("busy") else { throw error }
           return nil
         }
@@ -180,60 +180,60 @@ extension VaultTests {
     @Test func `whoever knows a header can't keep the true item away by other bytes`() async throws {
       let bytes = randomBytes(3000)
       let item = try await add(bytes)
-      try await poison(world[0].vault.resolveItem(item.id), by: 3)
+      try await poison(world[0].vault.items.resolveItem(item.id), by: 3)
       world.clock.advance(milliseconds: 1000)
       #expect(try await !sendPatiently(item.id).isKnown)
       // The same once more is known.
       #expect(try await sendPatiently(item.id).isKnown)
-      #expect(try world[1].vault.items().map(\.id) == [item.id, item.id])
-      let arrival = try await world[1].vault.acceptItem(item.id)
+      #expect(try world[1].vault.items.items().map(\.id) == [item.id, item.id])
+      let arrival = try await world[1].vault.items.acceptItem(item.id)
       #expect(
         arrival.item.id == item.id && arrival.item.sender == "ada" && arrival.falseSenders.isEmpty)
       #expect(try await open(item.id, by: 1) == bytes)
-      #expect(try world[1].vault.items().map(\.state) == [.seen])
+      #expect(try world[1].vault.items.items().map(\.state) == [.seen])
       #expect(try await sendPatiently(item.id).isKnown)
-      #expect(try world[1].vault.database.items().map(\.id) == [bytes32(item.id)])
+      #expect(try world[1].vault.core.database.items().map(\.id) == [bytes32(item.id)])
     }
 
     @Test func `what came last and doesn't open is named with its sender`() async throws {
       let item = try await add(randomBytes(3000))
       _ = try await sendPatiently(item.id)
       world.clock.advance(milliseconds: 1000)
-      try await poison(world[0].vault.resolveItem(item.id), by: 3)
-      let arrival = try await world[1].vault.acceptItem(item.id)
+      try await poison(world[0].vault.items.resolveItem(item.id), by: 3)
+      let arrival = try await world[1].vault.items.acceptItem(item.id)
       #expect(arrival.falseSenders == ["dan"] && arrival.item.sender == "ada" && arrival.item.state == .new)
-      #expect(try world[1].vault.items().count == 1)
+      #expect(try world[1].vault.items.items().count == 1)
     }
 
     @Test func `all that was made up under one id is found out at once`() async throws {
       let item = try await add(randomBytes(3000))
-      for member in [0, 3] { try await poison(world[0].vault.resolveItem(item.id), by: member) }
-      #expect(await refusal { try await world[1].vault.acceptItem(item.id) }?.code == .damaged)
-      #expect(try world[1].vault.items().isEmpty)
+      for member in [0, 3] { try await poison(world[0].vault.items.resolveItem(item.id), by: member) }
+      #expect(await refusal { try await world[1].vault.items.acceptItem(item.id) }?.code == .damaged)
+      #expect(try world[1].vault.items.items().isEmpty)
     }
 
     @Test func `false bytes that a group brings as well settle nothing`() async throws {
       let bytes = randomBytes(3000)
       let item = try await add(bytes)
-      let record = try world[0].vault.resolveItem(item.id)
+      let record = try world[0].vault.items.resolveItem(item.id)
       try await poison(record, by: 3)
       let place = GroupPlace(
         group: [UInt8](repeating: 1, count: 8), slot: [UInt8](repeating: 2, count: 16),
         author: [UInt8](repeating: 3, count: 24), sequence: 1, own: [UInt8](repeating: 99, count: 16)
       ) { _, _ in true }
-      let false1 = try #require(try world[1].vault.database.items().first)
-      let file = try world[1].vault.database.openItem(false1)
+      let false1 = try #require(try world[1].vault.core.database.items().first)
+      let file = try world[1].vault.core.database.openItem(false1)
       let body = try file.read(at: Int64(record.header.count), count: Int(record.byteCount))
-      _ = try world[1].vault.keepGroupItem(place, header: record.header) { write in try write(body) }
+      _ = try world[1].vault.items.keepGroupItem(place, header: record.header) { write in try write(body) }
       #expect(try await !sendPatiently(item.id).isKnown)
-      _ = try await world[1].vault.acceptItem(item.id)
+      _ = try await world[1].vault.items.acceptItem(item.id)
       #expect(try await open(item.id, by: 1) == bytes)
     }
 
     @Test func `an item's whole id is that item, whatever somebody else calls another`() async throws {
       let item = try await add([1, 2, 3])
       _ = try await sendPatiently(item.id)
-      let header = try ItemHeader.decode(world[0].vault.resolveItem(item.id).header, limit: ItemHeader.byteLimit)
+      let header = try ItemHeader.decode(world[0].vault.items.resolveItem(item.id).header, limit: ItemHeader.byteLimit)
       let named = try ItemHeader(
         mode: .shared, padding: .standard, keyID: header.keyID, id: randomBytes(32),
         ciphertextByteCount: header.ciphertextByteCount, description: item.id)
@@ -241,55 +241,55 @@ extension VaultTests {
         ItemRecord(
           id: named.id, keyID: header.keyID.bytes, header: named.encoded(), byteCount: Int64(named.ciphertextByteCount),
           state: .waiting, origin: .sent, sender: nil, label: nil, receivedAt: 0), by: 3)
-      #expect(try await world[1].vault.acceptItem(item.id).item.id == item.id)
+      #expect(try await world[1].vault.items.acceptItem(item.id).item.id == item.id)
     }
 
     @Test func `of several copies that wait the one is deleted that the user names the sender of`() async throws {
       let item = try await add(randomBytes(3000))
-      try await poison(world[0].vault.resolveItem(item.id), by: 3)
+      try await poison(world[0].vault.items.resolveItem(item.id), by: 3)
       _ = try await sendPatiently(item.id)
-      let unclear = await refusal { try world[1].vault.deleteItem(String(item.id.prefix(12))) }
+      let unclear = await refusal { try world[1].vault.items.deleteItem(String(item.id.prefix(12))) }
       #expect(unclear?.code == .ambiguous && unclear?.hint?.contains("--from dan") == true)
-      #expect(try world[1].vault.items().count == 2)
-      #expect(await refusal { try world[1].vault.deleteItem(item.id, from: "cleo") }?.code == .notFound)
-      #expect(try world[1].vault.deleteItem(item.id, from: "dan").sender == "dan")
-      #expect(try world[1].vault.items().map(\.sender) == ["ada"])
-      #expect(try world[1].vault.deleteItem(item.id).sender == "ada")
-      #expect(try world[1].vault.items().isEmpty)
+      #expect(try world[1].vault.items.items().count == 2)
+      #expect(await refusal { try world[1].vault.items.deleteItem(item.id, from: "cleo") }?.code == .notFound)
+      #expect(try world[1].vault.items.deleteItem(item.id, from: "dan").sender == "dan")
+      #expect(try world[1].vault.items.items().map(\.sender) == ["ada"])
+      #expect(try world[1].vault.items.deleteItem(item.id).sender == "ada")
+      #expect(try world[1].vault.items.items().isEmpty)
     }
 
     @Test func `an item that arrives from one peer stays when another begins to send the same`() async throws {
       let item = try await add(randomBytes(3000))
-      let record = try world[0].vault.resolveItem(item.id)
+      let record = try world[0].vault.items.resolveItem(item.id)
       let digest = try Digest([UInt8](repeating: 1, count: 32))
       let peer = try await HostileRequester(world[0], dials: world[1], in: world)
       try await peer.session.send(ItemOffer(request: 1, digest: digest, header: record.header))
       #expect(try await peer.session.expect(ItemAnswer.self).verdict == .wants(from: 0))
-      let id = try world[1].vault.database.arrivalID(
-        of: bytes32(item.id), from: world[0].vault.identity.keys.digest)
+      let id = try world[1].vault.core.database.arrivalID(
+        of: bytes32(item.id), from: world[0].vault.core.identity.keys.digest)
       try await poison(record, by: 3, isWhole: false)
-      #expect(try world[1].vault.database.item(id)?.state == .arriving)
+      #expect(try world[1].vault.core.database.item(id)?.state == .arriving)
       await peer.session.close()
     }
 
     @Test func `what the user brings in counts, whatever waits under its name`() async throws {
       let bytes = randomBytes(3000)
       let item = try await add(bytes)
-      try await poison(world[0].vault.resolveItem(item.id), by: 3)
+      try await poison(world[0].vault.items.resolveItem(item.id), by: 3)
       let file = world.scratch.path + "/item"
-      _ = try world[0].vault.exportItem(item.id, armored: false, to: .file(path: file, overwrites: false))
-      let arrival = try await world[1].vault.importItem(.file(path: file))
+      _ = try world[0].vault.items.exportItem(item.id, armored: false, to: .file(path: file, overwrites: false))
+      let arrival = try await world[1].vault.items.importItem(.file(path: file))
       #expect(!arrival.isKnown && arrival.item.state == .new)
       #expect(try await open(item.id, by: 1) == bytes)
-      #expect(try world[1].vault.items().count == 1)
+      #expect(try world[1].vault.items.items().count == 1)
     }
 
     @Test func `an item that somebody else has begun to send doesn't keep the true one away`() async throws {
       let bytes = randomBytes(3000)
       let item = try await add(bytes)
-      try await poison(world[0].vault.resolveItem(item.id), by: 3, isWhole: false)
+      try await poison(world[0].vault.items.resolveItem(item.id), by: 3, isWhole: false)
       #expect(try await !sendPatiently(item.id).isKnown)
-      _ = try await world[1].vault.acceptItem(item.id)
+      _ = try await world[1].vault.items.acceptItem(item.id)
       #expect(try await open(item.id, by: 1) == bytes)
     }
 
@@ -306,7 +306,7 @@ extension VaultTests {
     }
 
     @Test func `a copy under another key keeps contents, name and password`() async throws {
-      _ = try await world[0].vault.createKey(named: "other", threshold: 2, recipients: ["dan"]) { _ in }
+      _ = try await world[0].vault.items.createKey(named: "other", threshold: 2, recipients: ["dan"]) { _ in }
       let bytes = randomBytes(100_000)
       let item = try await add(bytes, password: "sesame")
       let access = ItemAccess(passwords: { (_) async throws in
@@ -314,13 +314,13 @@ extension VaultTests {
           throw VaultError(.other, "no memory")
         }
       })
-      let copy = try await world[0].vault.copyItem(item.id, to: "other", access: access)
+      let copy = try await world[0].vault.items.copyItem(item.id, to: "other", access: access)
       #expect(copy.key == "other" && copy.hasPassword == true)
-      _ = try await world[0].vault.sendItem(copy.id, to: "dan")
-      _ = try await world[3].vault.acceptItem(copy.id)
+      _ = try await world[0].vault.items.sendItem(copy.id, to: "dan")
+      _ = try await world[3].vault.items.acceptItem(copy.id)
       #expect(try await open(copy.id, by: 3, passwords: ["sesame"]) == bytes)
       let plain = try await add([1, 2, 3])
-      let second = try await world[0].vault.copyItem(plain.id, to: "other", usesPublicHalf: true)
+      let second = try await world[0].vault.items.copyItem(plain.id, to: "other", usesPublicHalf: true)
       #expect(second.isSealedToPublicHalf && second.name == "letter.txt")
       #expect(try await open(second.id, by: 0) == [1, 2, 3])
     }
@@ -335,27 +335,27 @@ extension VaultTests {
         extensions[ItemKeys.publicHalfExtension] = half
         return extensions
       }
-      _ = try await world[1].vault.share(
+      _ = try await world[1].vault.sharing.share(
         ShareRequest(source: .memory(content), threshold: 2, description: "trap")
       ) { _ in }
-      #expect(try world[0].vault.encryptionKeys().first { $0.name == "trap" }?.hasPublicHalf == true)
+      #expect(try world[0].vault.items.encryptionKeys().first { $0.name == "trap" }?.hasPublicHalf == true)
       let path = try world.scratch.write([1], as: "x")
       let failure = await refusal {
-        try await world[0].vault.addItem(ItemRequest(source: .file(path: path)), under: "trap")
+        try await world[0].vault.items.addItem(ItemRequest(source: .file(path: path)), under: "trap")
       }
       #expect(failure?.code == .damaged)
-      #expect(try world[0].vault.items().isEmpty)
+      #expect(try world[0].vault.items.items().isEmpty)
     }
 
     @Test func `a key of another length is none`() async throws {
       let content = SecretContent(
         header: try PayloadHeader(kind: .encryptionKey), body: try SecretBytes(random: 31))
-      _ = try await world[1].vault.share(
+      _ = try await world[1].vault.sharing.share(
         ShareRequest(source: .memory(content), threshold: 2, description: "short")
       ) { _ in }
       let path = try world.scratch.write([1], as: "x")
       let failure = await refusal {
-        try await world[0].vault.addItem(ItemRequest(source: .file(path: path)), under: "short")
+        try await world[0].vault.items.addItem(ItemRequest(source: .file(path: path)), under: "short")
       }
       #expect(failure?.code == .damaged)
     }
@@ -364,9 +364,9 @@ extension VaultTests {
       var header = try PayloadHeader(kind: .password, fileName: Array("mail".utf8).span.bytes)
       try header.add(field: "user", value: Array("ada".utf8).span.bytes)
       let content = SecretContent(header: header, body: try word("words"))
-      let item = try await world[0].vault.addItem(ItemRequest(source: .memory(content)), under: "family")
+      let item = try await world[0].vault.items.addItem(ItemRequest(source: .memory(content)), under: "family")
       #expect(item.kind == "password" && item.name == "mail")
-      let opened = try await world[0].vault.itemContent("mail")
+      let opened = try await world[0].vault.items.itemContent("mail")
       let user = opened.header.field("user")?.withUnsafeBytes { Array($0) }
       let body = opened.body.withUnsafeBytes { Array($0) }
       #expect(user == Array("ada".utf8) && body == Array("words".utf8))
@@ -375,11 +375,11 @@ extension VaultTests {
     @Test func `names, ids and their beginnings lead to items, and two of one name are told apart`() async throws {
       let one = try await add([1], name: "same")
       let two = try await add([2], name: "same")
-      #expect(try world[0].vault.item(one.id).id == one.id)
-      #expect(try world[0].vault.item(String(two.id.prefix(12))).id == two.id)
-      let failure = await refusal { try world[0].vault.item("same") }
+      #expect(try world[0].vault.items.item(one.id).id == one.id)
+      #expect(try world[0].vault.items.item(String(two.id.prefix(12))).id == two.id)
+      let failure = await refusal { try world[0].vault.items.item("same") }
       #expect(failure?.code == .ambiguous)
-      #expect(await refusal { try world[0].vault.item("else") }?.code == .notFound)
+      #expect(await refusal { try world[0].vault.items.item("else") }?.code == .notFound)
     }
 
     @Test(arguments: [0, 1, 47, 48, 49, 96, 1000, 65_536, 100_001])

@@ -12,7 +12,7 @@ extension VaultTests {
     private func free(_ member: Member, for other: Member) async throws {
       let digest = try member.digest(of: other)
       try #require(
-        try await eventually { member.vault.meetings.begin(with: digest, isDialling: false) != nil })
+        try await eventually { member.vault.carrying.meetings.begin(with: digest, isDialling: false) != nil })
     }
 
     /// Dials, says nothing but that it carries, and returns what it is offered.
@@ -32,7 +32,7 @@ extension VaultTests {
     }
 
     private func carriers(of member: Member) throws -> [Digest] {
-      try member.vault.readCourier().outgoing.values.flatMap { parcel in
+      try member.vault.carrying.readCourier().outgoing.values.flatMap { parcel in
         try parcel.carriers.map { try Digest($0.carrier.bytes) }
       }
     }
@@ -95,14 +95,14 @@ extension VaultTests {
       let daemon = try ada.opened()
       defer { daemon.close() }
       let greeting = CarrierGreeting(copies: [], takes: true)
-      let one = try CourierDesk(ada.vault, meeting: ada.vault.find("ben"), isNearby: false)
-      let other = try CourierDesk(daemon, meeting: daemon.find("ben"), isNearby: false)
+      let one = try CourierDesk(ada.vault, meeting: ada.vault.directory.find("ben"), isNearby: false)
+      let other = try CourierDesk(daemon, meeting: daemon.directory.find("ben"), isNearby: false)
       let header = try #require(try one.offers(to: greeting).first?.header)
       #expect(try other.content(of: header, isTheirs: false) != nil)
       #expect(try one.content(of: header, isTheirs: false) != nil)
       try one.wasRefused(header, isTheirs: false)
       #expect(try carriers(of: ada) == [ada.digest(of: ben)])
-      let next = try CourierDesk(ada.vault, meeting: ada.vault.find("dan"), isNearby: false)
+      let next = try CourierDesk(ada.vault, meeting: ada.vault.directory.find("dan"), isNearby: false)
       #expect(try next.offers(to: greeting).first?.header.branch == 1)
     }
 
@@ -133,17 +133,17 @@ extension VaultTests {
       let whole = try #require(try ada.ownParcels().first).bytes
       var altered = whole
       altered[altered.count - 1] ^= 1
-      let before = try cleo.vault.carryStatus().leftToday
+      let before = try cleo.vault.carrying.carryStatus().leftToday
       let meeting = try await HostileMeeting(ben, dials: cleo, in: world)
       try await meeting.greeting()
       let offer = try CourierOffer(whole, isYours: true)
       _ = try await meeting.offer([offer])
       #expect(try await meeting.giving(altered, as: offer).outcome == .refused)
       await meeting.session.close()
-      #expect(try cleo.vault.carryStatus().leftToday == before - whole.count)
+      #expect(try cleo.vault.carrying.carryStatus().leftToday == before - whole.count)
       try await free(cleo, for: ben)
       let digest = try cleo.digest(of: ben)
-      let memory = cleo.vault.meetings
+      let memory = cleo.vault.carrying.meetings
       memory.noteWaste(
         MeetingMemory.wasteLimit - whole.count, of: digest, isCarried: true, at: world.clock.monotonic)
       #expect(memory.hasWastedEnough(digest, isCarried: true, at: world.clock.monotonic))
@@ -172,14 +172,14 @@ extension VaultTests {
       try await ada.meet(ben)
       try cleo.forget(ada)
       #expect(try await ben.meet(cleo).handedOver == 0)
-      let left = try cleo.vault.carryStatus().leftToday
+      let left = try cleo.vault.carrying.carryStatus().leftToday
       #expect(try await ben.meet(cleo).handedOver == 0)
       // It wasn't even asked for; and Ben can't look in.
       let digest = try cleo.digest(of: ben)
-      cleo.vault.meetings.noteWaste(
+      cleo.vault.carrying.meetings.noteWaste(
         MeetingMemory.wasteLimit - 1, of: digest, isCarried: true, at: world.clock.monotonic)
-      #expect(!cleo.vault.meetings.hasWastedEnough(digest, isCarried: true, at: world.clock.monotonic))
-      #expect(try cleo.vault.carryStatus().leftToday == left)
+      #expect(!cleo.vault.carrying.meetings.hasWastedEnough(digest, isCarried: true, at: world.clock.monotonic))
+      #expect(try cleo.vault.carrying.carryStatus().leftToday == left)
       try cleo.meets(ada)
       #expect(try await ben.meet(cleo).handedOver == 1)
       #expect(try cleo.texts() == ["we have met"])
@@ -225,7 +225,7 @@ extension VaultTests {
       var failure: VaultError?
       while failure == nil, count < 3 * MeetingMemory.idleLimit {
         do {
-          _ = try await ada.vault.meet("ben")
+          _ = try await ada.vault.meetings.meet("ben")
           count += 1
         } catch { failure = VaultError(error) }
       }

@@ -8,7 +8,7 @@ import VaultStore
 extension VaultTests {
   /// What is noted of meetings, on both sides.
   @Suite struct MeetingLogs {
-    private func log(_ member: Member) throws -> [MeetingRecord] { try member.vault.meetingLog().map(\.record) }
+    private func log(_ member: Member) throws -> [MeetingRecord] { try member.vault.meetings.meetingLog().map(\.record) }
 
     /// The newest line at somebody who was dialled, once there are so many.
     private func newest(_ member: Member, of count: Int = 1) async throws -> MeetingRecord {
@@ -36,7 +36,7 @@ extension VaultTests {
       #expect(adas.given.byteCount > 0 && adas.given.byteCount == bens.taken.byteCount)
       #expect(adas.taken.byteCount > 0 && adas.taken.byteCount == bens.given.byteCount)
       #expect(try log(ada).count == 1)
-      #expect(try ada.vault.meetingLog().map(\.peer) == ["ben"])
+      #expect(try ada.vault.meetings.meetingLog().map(\.peer) == ["ben"])
     }
 
     @Test func `what was others' is told from what is one's own`() async throws {
@@ -68,7 +68,7 @@ extension VaultTests {
     @Test func `a busy answer is noted on both sides, once a minute`() async throws {
       let world = try TestWorld(2)
       let (ada, ben) = (world[0], world[1])
-      let place = ben.vault.meetings.begin(with: try ben.digest(of: ada), isDialling: false)
+      let place = ben.vault.carrying.meetings.begin(with: try ben.digest(of: ada), isDialling: false)
       try #require(place != nil)
       for _ in 0..<3 { await #expect(throws: VaultError.self) { try await ada.meet(ben) } }
       #expect(try log(ada).map(\.ending) == [.busy])

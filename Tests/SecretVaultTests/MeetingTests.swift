@@ -19,7 +19,7 @@ extension VaultTests {
       #expect(try world[1].texts() == ["good morning"])
       let arrived = try #require(try world[1].received().first)
       #expect(arrived.route == "session" && arrived.carriers.isEmpty)
-      let now = try world[0].vault.message(sent.number)
+      let now = try world[0].vault.messages.message(sent.number)
       #expect(now.state == "delivered" && now.route == "session" && now.deliveredAt != nil)
     }
 
@@ -29,7 +29,7 @@ extension VaultTests {
       let report = try await world[0].meet(world[1])
       #expect(report.received == 1)
       #expect(try world[0].texts() == ["come for dinner"])
-      #expect(try await eventually { try world[1].vault.message(sent.number).state == "delivered" })
+      #expect(try await eventually { try world[1].vault.messages.message(sent.number).state == "delivered" })
     }
 
     @Test func `a meeting with nothing to give comes to nothing`() async throws {
@@ -57,7 +57,7 @@ extension VaultTests {
       let sent = try ada.say("by hand", to: cleo)
       #expect(try await ada.meet(ben).given == 1)
       #expect(try ben.carried().count == 1)
-      #expect(try ada.vault.message(sent.number).state == "underway")
+      #expect(try ada.vault.messages.message(sent.number).state == "underway")
       let report = try await ben.meet(cleo)
       #expect(report.handedOver == 1 && report.receipts == 1)
       #expect(try cleo.texts() == ["by hand"])
@@ -65,11 +65,11 @@ extension VaultTests {
       #expect(arrived.route == "carriers" && arrived.hops == 1 && arrived.carriers == ["ben"])
       // What has arrived isn't carried any more.
       #expect(try ben.carried().isEmpty)
-      #expect(try ben.vault.carryStatus().account.deliveredForOthers == 1)
+      #expect(try ben.vault.carrying.carryStatus().account.deliveredForOthers == 1)
       #expect(try await ben.meet(ada).receipts == 0)
-      let now = try ada.vault.message(sent.number)
+      let now = try ada.vault.messages.message(sent.number)
       #expect(now.state == "delivered" && now.route == "carriers" && now.carriers == ["ben"])
-      #expect(try ada.vault.carryStatus().account.sentByCarriers == 1)
+      #expect(try ada.vault.carrying.carryStatus().account.sentByCarriers == 1)
     }
 
     @Test func `a message goes through several hands`() async throws {
@@ -86,7 +86,7 @@ extension VaultTests {
       try await dan.meet(ben)
       #expect(try ben.carried().isEmpty)
       try await ada.meet(ben)
-      #expect(try ada.vault.message(sent.number).state == "delivered")
+      #expect(try ada.vault.messages.message(sent.number).state == "delivered")
     }
 
     @Test func `what comes by two carriers is shown once`() async throws {
@@ -100,7 +100,7 @@ extension VaultTests {
       #expect(second.handedOver == 0 && second.receipts == 1)
       #expect(try cleo.texts() == ["once"])
       // But perhaps word of it, for its sender.
-      let recipient = cleo.vault.identity.keys.digest
+      let recipient = cleo.vault.core.identity.keys.digest
       #expect(try !dan.carried().contains { CourierDesk.isFor(recipient, $0.header) })
     }
 
@@ -112,14 +112,14 @@ extension VaultTests {
       try await ben.meet(cleo)
       let report = try await ada.meet(cleo)
       #expect(report.delivered == 0 && report.receipts == 1)
-      #expect(try ada.vault.message(sent.number).state == "delivered")
+      #expect(try ada.vault.messages.message(sent.number).state == "delivered")
       #expect(try cleo.texts() == ["once"])
     }
 
     @Test func `whoever carries nothing still gets and gives what is theirs`() async throws {
       let world = try TestWorld(3)
       let (ada, ben, cleo) = (world[0], world[1], world[2])
-      _ = try ben.vault.set("carry", to: "off")
+      _ = try ben.vault.core.set("carry", to: "off")
       try ada.say("not by you", to: cleo)
       try ada.say("for you", to: ben)
       let report = try await ada.meet(ben)
@@ -133,15 +133,15 @@ extension VaultTests {
       let world = try TestWorld(3)
       let (ada, ben, cleo) = (world[0], world[1], world[2])
       try ada.say(fileOf: 300_000, to: cleo)
-      _ = try ben.vault.set("carry-peer", to: "100K")
+      _ = try ben.vault.core.set("carry-peer", to: "100K")
       #expect(try await ada.meet(ben).given == 0)
-      _ = try ben.vault.set("carry-peer", to: "16M")
-      _ = try ben.vault.set("carry-day", to: "100K")
+      _ = try ben.vault.core.set("carry-peer", to: "16M")
+      _ = try ben.vault.core.set("carry-day", to: "100K")
       #expect(try await ada.meet(ben).given == 0)
-      _ = try ben.vault.set("carry-day", to: "128M")
+      _ = try ben.vault.core.set("carry-day", to: "128M")
       #expect(try await ada.meet(ben).given == 1)
       // Whoever lowers a limit drops what is beyond it.
-      _ = try ben.vault.set("carry-bytes", to: "100K")
+      _ = try ben.vault.core.set("carry-bytes", to: "100K")
       try await ben.meet(ada)
       #expect(try ben.carried().isEmpty)
     }
@@ -177,10 +177,10 @@ extension VaultTests {
       world.set(.none, for: cleo)
       #expect(try await ada.meet(ben).given == 1)
       #expect(try await ben.meet(cleo).handedOver == 1)
-      _ = try await cleo.vault.answerParcels()
+      _ = try await cleo.vault.answering.answerParcels()
       try await cleo.meet(ben)
       try await ben.meet(ada)
-      #expect(try ada.vault.secret(report.id).deliveries.allSatisfy { $0.state == .delivered })
+      #expect(try ada.vault.overview.secret(report.id).deliveries.allSatisfy { $0.state == .delivered })
       #expect(try await world.recover(by: 0).bytes == [1, 2, 3])
     }
 
@@ -202,7 +202,7 @@ extension VaultTests {
       #expect(try Set(ben.texts()) == Set((0..<6).map { "number \($0)" }))
       #expect(try ben.texts().count == 6)
       #expect(try ada.texts() == ["and back"])
-      #expect(try ada.vault.outgoingRecords(way: .session, at: ada.environment.now()).isEmpty)
+      #expect(try ada.vault.post.outgoingRecords(way: .session, at: ada.environment.now()).isEmpty)
     }
 
     @Test func `both may dial in the same moment`() async throws {
@@ -223,12 +223,12 @@ extension VaultTests {
       world.set(.hangs, for: world[1])
       try world[0].say("later", to: world[1])
       let ada = world[0].vault
-      let delivering = Task { await ada.deliverMessages(to: "ben", limit: .seconds(3)) }
+      let delivering = Task { await ada.meetings.deliverMessages(to: "ben", limit: .seconds(3)) }
       await world.clock.isAwaited(VaultEnvironment.Deadlines.distinct.handshake)
       world.clock.skip(.seconds(3))
       await delivering.value
       world.set(.none, for: world[1])
-      await world[0].vault.deliverMessages(to: "ben", limit: .seconds(600))
+      await world[0].vault.meetings.deliverMessages(to: "ben", limit: .seconds(600))
       #expect(try world[1].texts() == ["later"])
     }
 
@@ -236,17 +236,17 @@ extension VaultTests {
       let world = try TestWorld(3)
       let (ada, ben, cleo) = (world[0], world[1], world[2])
       let vault = ada.vault
-      let daemon = Task { await vault.runMeetings() }
+      let daemon = Task { await vault.meetings.runMeetings() }
       defer { daemon.cancel() }
       let sent = try ada.say("soon", to: cleo)
       #expect(
-        try await world.passing(milliseconds: 1000) { try ada.vault.message(sent.number).state == "delivered" })
+        try await world.passing(milliseconds: 1000) { try ada.vault.messages.message(sent.number).state == "delivered" })
       let other = try ben.say("through you", to: cleo)
       world.set(.refuses, for: ben)
       try await ben.meet(ada)
       // Who carries something for a peer brings it there.
       #expect(try await world.passing(milliseconds: 1000) { try cleo.texts() == ["soon", "through you"] })
-      #expect(try ben.vault.message(other.number).state == "underway")
+      #expect(try ben.vault.messages.message(other.number).state == "underway")
     }
 
     // MARK: - Bluetooth
@@ -256,8 +256,8 @@ extension VaultTests {
       let world = try TestWorld(2, room: room)
       let (ada, ben) = (world[0], world[1])
       for member in world.members {
-        _ = try member.vault.set("ble", to: "on")
-        _ = try member.vault.set("ble-limit", to: "10K")
+        _ = try member.vault.core.set("ble", to: "on")
+        _ = try member.vault.core.set("ble-limit", to: "10K")
         world.set(.refuses, for: member)
       }
       try ada.say("small", to: ben)

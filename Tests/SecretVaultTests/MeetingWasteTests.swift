@@ -22,13 +22,13 @@ extension VaultTests {
 
     /// All but `count` of the bytes that may come in vain from `peer`, so that so many more are too many.
     private func use(allBut count: Int, of peer: Member, at member: Member, isCarried: Bool) throws {
-      member.vault.meetings.noteVain(
+      member.vault.carrying.meetings.noteVain(
         MeetingMemory.vainLimit - count, of: try member.digest(of: peer), isCarried: isCarried,
         at: member.environment.monotonic())
     }
 
     private func isPaused(_ peer: Member, at member: Member, isCarried: Bool) throws -> Bool {
-      member.vault.meetings.hasWastedEnough(
+      member.vault.carrying.meetings.hasWastedEnough(
         try member.digest(of: peer), isCarried: isCarried, at: member.environment.monotonic())
     }
 
@@ -37,7 +37,7 @@ extension VaultTests {
       let (ben, cleo) = (world[1], world[2])
       let bytes = try #require(try parcels(world).first)
       let offer = try CourierOffer(bytes, isYours: true)
-      let left = try cleo.vault.carryStatus().leftToday
+      let left = try cleo.vault.carrying.carryStatus().leftToday
       // Nothing fades meanwhile.
       try use(allBut: CourierPiece.byteLimit / 2, of: ben, at: cleo, isCarried: true)
       let meeting = try await HostileMeeting(ben, dials: cleo, in: world)
@@ -47,7 +47,7 @@ extension VaultTests {
       await meeting.session.close()
       #expect(try await eventually { try isPaused(ben, at: cleo, isCarried: true) })
       #expect(
-        try await eventually { try cleo.vault.carryStatus().leftToday == left - CourierPiece.byteLimit })
+        try await eventually { try cleo.vault.carrying.carryStatus().leftToday == left - CourierPiece.byteLimit })
       let again = try await HostileMeeting(ben, dials: cleo, in: world)
       try await again.greeting()
       #expect(try await again.offer([offer]).replies.map(\.answer) == [.refused])
@@ -72,11 +72,11 @@ extension VaultTests {
         try await session.send(piece(offer, of: bytes, in: request))
         await session.close()
       }
-      let left = try cleo.vault.carryStatus().leftToday
+      let left = try cleo.vault.carrying.carryStatus().leftToday
       try use(allBut: CourierPiece.byteLimit / 2, of: ben, at: cleo, isCarried: true)
       await #expect(throws: VaultError.self) { try await cleo.meet(ben) }
       #expect(try isPaused(ben, at: cleo, isCarried: true))
-      #expect(try cleo.vault.carryStatus().leftToday == left - CourierPiece.byteLimit)
+      #expect(try cleo.vault.carrying.carryStatus().leftToday == left - CourierPiece.byteLimit)
     }
 
     @Test func `letters of another time are refused ever longer, cost the day's bytes, and count the first time`()
@@ -89,15 +89,15 @@ extension VaultTests {
       world.clock.turn(milliseconds: -3 * 86_400_000)
       let size = try #require(try ada.ownParcels().first).bytes.count
       try use(allBut: 2 * size, of: ada, at: cleo, isCarried: false)
-      var left = try cleo.vault.carryStatus().leftToday
+      var left = try cleo.vault.carrying.carryStatus().leftToday
       for pause in [MeetingMemory.fullTime, 2 * MeetingMemory.fullTime] {
         #expect(try await ada.meet(cleo).delivered == 0)
-        #expect(try cleo.vault.carryStatus().leftToday == left - size)
+        #expect(try cleo.vault.carrying.carryStatus().leftToday == left - size)
         left -= size
         // Not asked for again before that has passed.
         world.clock.advance(milliseconds: Int64(pause) - 60_000)
         #expect(try await ada.meet(cleo).delivered == 0)
-        #expect(try cleo.vault.carryStatus().leftToday == left)
+        #expect(try cleo.vault.carrying.carryStatus().leftToday == left)
         world.clock.advance(milliseconds: 60_000)
       }
       #expect(try cleo.texts().isEmpty)

@@ -22,10 +22,10 @@ extension VaultTests {
 
     @Test func `what lies in memory is shared without a file and recovered into memory, fields and all`() async throws {
       let world = try TestWorld(2)
-      let report = try await world[0].vault.share(ShareRequest(source: .memory(content()), threshold: 2)) { _ in }
+      let report = try await world[0].vault.sharing.share(ShareRequest(source: .memory(content()), threshold: 2)) { _ in }
       #expect(report.isFinished)
-      #expect(try world[1].vault.secrets().first?.kind == "password")
-      let content = try await world[1].vault.recoverContent(nil, passwords: Vault.noPassword) { _ in }
+      #expect(try world[1].vault.overview.secrets().first?.kind == "password")
+      let content = try await world[1].vault.recovering.recoverContent(nil, passwords: Recovering.noPassword) { _ in }
       let kind = content.kind
       let names = content.header.fieldNames
       let type = content.header.mediaType
@@ -42,9 +42,9 @@ extension VaultTests {
     @Test func `a content is shared once and then gone from memory`() async throws {
       let world = try TestWorld(2)
       let content = try content()
-      _ = try await world[0].vault.share(ShareRequest(source: .memory(content), threshold: 2)) { _ in }
+      _ = try await world[0].vault.sharing.share(ShareRequest(source: .memory(content), threshold: 2)) { _ in }
       let failure = await refusal {
-        try await world[0].vault.share(ShareRequest(source: .memory(content), threshold: 2)) { _ in }
+        try await world[0].vault.sharing.share(ShareRequest(source: .memory(content), threshold: 2)) { _ in }
       }
       #expect(failure?.reason == "this was shared already")
     }
@@ -56,10 +56,10 @@ extension VaultTests {
         extensions[1] = id.bytes + [UInt8(body.count)]
         return extensions
       }
-      let report = try await world[0].vault.share(ShareRequest(source: .memory(content), threshold: 2)) { _ in }
+      let report = try await world[0].vault.sharing.share(ShareRequest(source: .memory(content), threshold: 2)) { _ in }
       for member in world.members {
-        let record = try member.vault.resolve(report.id)
-        let header = try member.vault.header(of: record)
+        let record = try member.vault.directory.resolve(report.id)
+        let header = try member.vault.directory.header(of: record)
         #expect(header.extensions[1] == record.id + [3])
       }
     }
@@ -69,7 +69,7 @@ extension VaultTests {
       let world = try TestWorld(2)
       let secret = randomBytes(byteCount)
       try await world.share(secret, threshold: 2)
-      let content = try await world[1].vault.recoverContent(nil, passwords: Vault.noPassword) { _ in }
+      let content = try await world[1].vault.recovering.recoverContent(nil, passwords: Recovering.noPassword) { _ in }
       let body = content.body.withUnsafeBytes { Array($0) }
       let name = content.header.fileName.withUnsafeBytes { Array($0) }
       #expect(body == secret && name == Array("letter.txt".utf8))
@@ -79,7 +79,7 @@ extension VaultTests {
       let world = try TestWorld(2)
       try await world.share(randomBytes(5001), threshold: 2)
       let failure = await refusal { () async throws -> Bool in
-        let content = try await world[1].vault.recoverContent(nil, limit: 5000, passwords: Vault.noPassword) { _ in }
+        let content = try await world[1].vault.recovering.recoverContent(nil, limit: 5000, passwords: Recovering.noPassword) { _ in }
         return content.body.count == 5001
       }
       #expect(failure?.code == .usage && failure?.hint?.contains("-o") == true)
@@ -100,7 +100,7 @@ extension VaultTests {
       _ secret: [UInt8], in world: TestWorld, password: String = "opensesame"
     ) async throws {
       let path = try world.scratch.write(secret, as: "letter.txt")
-      _ = try await world[0].vault.share(
+      _ = try await world[0].vault.sharing.share(
         ShareRequest(
           source: .file(path: path), threshold: 2,
           password: try SharePassword(secretBytes(password), logarithm: 15))
@@ -125,7 +125,7 @@ extension VaultTests {
       try await share(secret, in: world)
       let attempts = Collected<PasswordAttempt>()
       let path = world[1].desk + "/recovered"
-      let report = try await world[1].vault.recover(
+      let report = try await world[1].vault.recovering.recover(
         nil, to: .file(path: path, overwrites: false), passwords: answers(["wrong", "", "opensesame"], attempts)
       ) { _ in }
       #expect(contents(path) == secret && report.byteCount == UInt64(byteCount))
@@ -137,7 +137,7 @@ extension VaultTests {
       try await share(randomBytes(1000), in: world)
       let attempts = Collected<PasswordAttempt>()
       let failure = await refusal {
-        try await world[1].vault.recover(
+        try await world[1].vault.recovering.recover(
           nil, to: .file(path: world[1].desk + "/recovered", overwrites: false),
           passwords: answers(["a", "b", "c", "opensesame"], attempts)
         ) { _ in }
@@ -159,7 +159,7 @@ extension VaultTests {
       world.set(.refuses, for: world[1])
       let attempts = Collected<PasswordAttempt>()
       let failure = await refusal {
-        try await world[0].vault.recover(
+        try await world[0].vault.recovering.recover(
           nil, to: .file(path: world[0].desk + "/recovered", overwrites: false),
           passwords: answers(["opensesame"], attempts)
         ) { _ in }

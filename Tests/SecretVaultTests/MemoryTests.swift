@@ -18,11 +18,11 @@ extension VaultTests {
       let world = try world(passphrase)
       let path = world.scratch.path + "/letter.txt"
       try write(content, to: path)
-      let report = try await world[0].vault.share(
+      let report = try await world[0].vault.sharing.share(
         ShareRequest(source: .file(path: path), threshold: 2, recipients: []), events: { _ in })
       #expect(report.isFinished)
       try world[1].restart()
-      _ = try await world[1].vault.recover(
+      _ = try await world[1].vault.recovering.recover(
         nil, to: .file(path: world[1].desk + "/recovered", overwrites: false), events: { _ in })
 
       var needles = Needles()
@@ -45,7 +45,7 @@ extension VaultTests {
       let forged = try ForgedSecret(
         by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 1000, field: hidden)
       try await forged.deliverAll()
-      _ = try await world[1].vault.recover(
+      _ = try await world[1].vault.recovering.recover(
         nil, to: .file(path: world[1].desk + "/recovered", overwrites: false), events: { _ in })
       var needles = Needles()
       needles.add("a field of the header", field.bytes)
@@ -120,7 +120,7 @@ extension VaultTests {
       needles.add("the master key of \(member.name)", master.bytes)
       let macKey = try DomainHash("vault/store-mac/v1", key: master.bytes).secret()
       needles.add("the key of \(member.name)'s stored MACs", macKey.bytes)
-      let identity = try member.vault.identity.stored()
+      let identity = try member.vault.core.identity.stored()
       needles.add("the signing key of \(member.name)", identity.bytes.extracting(1..<33))
       needles.add("the session key of \(member.name)", identity.bytes.extracting(33..<65))
       needles.add("the box key of \(member.name)", identity.bytes.extracting(65..<97))
@@ -128,8 +128,8 @@ extension VaultTests {
 
     /// The shares of the only secret, the scalar that they share, and the key that encrypts the file.
     private func addSecret(of world: TestWorld, to needles: inout Needles) throws {
-      let record = try world[0].vault.resolve(try world[0].vault.secrets()[0].id)
-      let header = try world[0].vault.header(of: record)
+      let record = try world[0].vault.directory.resolve(try world[0].vault.overview.secrets()[0].id)
+      let header = try world[0].vault.directory.header(of: record)
       var collector = try ShareCollector(scheme: header.scheme, commitments: header.commitments)
       for member in world.members {
         let held = try share(of: member, record)
@@ -146,7 +146,7 @@ extension VaultTests {
     }
 
     private func share(of member: Member, _ record: SecretRecord) throws -> HeldShare {
-      guard let stored = try member.vault.database.share(ofSecret: record.id) else {
+      guard let stored = try member.vault.core.database.share(ofSecret: record.id) else {
         throw VaultError(.notFound, "\(member.name) has no share")
       }
       return try HeldShare(index: stored.index, record: stored.bytes, of: "it")

@@ -18,8 +18,8 @@ extension VaultTests {
     private func world(_ count: Int, hasNetwork: Bool = false, limit: String? = nil) throws -> TestWorld {
       let world = try TestWorld(count, room: room)
       for member in world.members {
-        _ = try member.vault.set("ble", to: "on")
-        if let limit { _ = try member.vault.set("ble-limit", to: limit) }
+        _ = try member.vault.core.set("ble", to: "on")
+        if let limit { _ = try member.vault.core.set("ble-limit", to: limit) }
         if !hasNetwork { world.set(.refuses, for: member) }
       }
       return world
@@ -31,7 +31,7 @@ extension VaultTests {
       #expect(report.deliveries.map(\.state) == [.delivered])
       #expect(try await world.recover(by: 0).bytes == [1, 2, 3])
       #expect(try await world.recover(by: 1).bytes == [1, 2, 3])
-      #expect(try await world[0].vault.pingPeer("ben").address == "Bluetooth")
+      #expect(try await world[0].vault.links.pingPeer("ben").address == "Bluetooth")
     }
 
     @Test func `a share takes one connection, and a second one only if the first has broken`() async throws {
@@ -72,17 +72,17 @@ extension VaultTests {
       async throws
     {
       let world = try world(3)
-      _ = try world[1].vault.set("confirm-sharing", to: "on")
+      _ = try world[1].vault.core.set("confirm-sharing", to: "on")
       let ben = world[1].vault
       let sharing = Task { try await world.share(randomBytes(100_000), threshold: 2) }
-      #expect(try await eventually { try ben.requests().count == 1 })
+      #expect(try await eventually { try ben.consent.requests().count == 1 })
       // Its fragment is half of it.
       #expect(try await eventually { room.air.sent(to: world[1].address) > 50_000 })
       #expect(try FileNames.list(world[1].folders.fragmentsPath).isEmpty)
-      _ = try ben.refuseRequest(try #require(try ben.requests().first).id)
+      _ = try ben.consent.refuseRequest(try #require(try ben.consent.requests().first).id)
       let report = try await sharing.value
       #expect(report.deliveries.map(\.state).sorted { $0.rawValue < $1.rawValue } == [.delivered, .refused])
-      #expect(try FileNames.list(world[1].folders.fragmentsPath).isEmpty && ben.secrets().isEmpty)
+      #expect(try FileNames.list(world[1].folders.fragmentsPath).isEmpty && ben.overview.secrets().isEmpty)
     }
 
     @Test func `a share that was cut goes on at the piece it had, and sends nothing ahead again`() async throws {
@@ -94,7 +94,7 @@ extension VaultTests {
       room.air.set(.none, at: world[1].address)
       #expect(try await eventually { room.air.openNow == 0 })
       let before = room.air.sent(to: world[1].address)
-      #expect(try await world[0].vault.retry(report.id) { _ in }.first?.isFinished == true)
+      #expect(try await world[0].vault.sharing.retry(report.id) { _ in }.first?.isFinished == true)
       // Two pieces had come, and the first one of them had been sent ahead.
       let missing = try Int(world[0].header(report.id).dispersal.fragmentByteCount) - 2 * 65_536
       let again = room.air.sent(to: world[1].address) - before
@@ -113,7 +113,7 @@ extension VaultTests {
 
     @Test func `a share that comes to nothing leaves no connection open`() async throws {
       let world = try world(3)
-      _ = try world[2].vault.set("quota-bytes", to: "1")
+      _ = try world[2].vault.core.set("quota-bytes", to: "1")
       await #expect(throws: VaultError.self) { try await world.share([1], threshold: 2, to: [1, 2]) }
       // Without waiting for the time that one is kept.
       #expect(try await eventually { room.air.openNow == 0 })
@@ -143,10 +143,10 @@ extension VaultTests {
       let world = try world(2)
       let ben = world[1].vault
       room.air.serve(world[1].address) { transport in
-        guard let card = try? ben.ownCard(),
+        guard let card = try? ben.core.ownCard(),
           let session = try? await PeerSession.answer(
-            transport, identity: ben.identity, ownCard: card,
-            trust: { key in (try? ben.database.peer(noiseKey: key)).flatMap { try? ben.storedCard($0).keys } })
+            transport, identity: ben.core.identity, ownCard: card,
+            trust: { key in (try? ben.core.database.peer(noiseKey: key)).flatMap { try? ben.directory.storedCard($0).keys } })
         else { return }
         _ = try? await session.expect(Hello.self)
         guard let probe = try? await session.expect(Probe.self) else { return }
@@ -155,8 +155,8 @@ extension VaultTests {
         _ = try? await session.nextType()
         await session.close()
       }
-      let outcome = await world[0].vault.send(
-        .probe(fragmentByteCount: 5), to: try world[0].vault.recipient(world[0].vault.find("ben")))
+      let outcome = await world[0].vault.links.send(
+        .probe(fragmentByteCount: 5), to: try world[0].vault.directory.recipient(world[0].vault.directory.find("ben")))
       guard case .failure(let failure) = outcome else { throw VaultError(.other, "it was not refused") }
       #expect(failure.refusal == .busy)
     }
@@ -164,10 +164,10 @@ extension VaultTests {
     @Test func `with Bluetooth off nobody is looked for, nobody is found, and nobody is told who is near`() async throws
     {
       let world = try world(2)
-      _ = try world[0].vault.set("ble", to: "off")
-      await #expect(throws: VaultError.self) { _ = try await world[0].vault.pingPeer("ben") }
+      _ = try world[0].vault.core.set("ble", to: "off")
+      await #expect(throws: VaultError.self) { _ = try await world[0].vault.links.pingPeer("ben") }
       #expect(room.callCount == 0)
-      await #expect(throws: VaultError.self) { _ = try await world[1].vault.pingPeer("ada") }
+      await #expect(throws: VaultError.self) { _ = try await world[1].vault.links.pingPeer("ada") }
       #expect(room.callCount == 1)
     }
 
@@ -175,13 +175,13 @@ extension VaultTests {
       async throws
     {
       let world = try TestWorld(2, room: room)
-      for member in world.members { _ = try member.vault.set("ble", to: "on") }
-      #expect(try await world[0].vault.pingPeer("ben").address == world[1].address.description)
+      for member in world.members { _ = try member.vault.core.set("ble", to: "on") }
+      #expect(try await world[0].vault.links.pingPeer("ben").address == world[1].address.description)
       #expect(room.callCount == 0)
       let both = try self.world(2, hasNetwork: true)
       both.set(.hangs, for: both[1])
       both.clock.skip(headStart)
-      #expect(try await both[0].vault.pingPeer("ben").address == "Bluetooth")
+      #expect(try await both[0].vault.links.pingPeer("ben").address == "Bluetooth")
     }
 
     @Test func `of two ways that both work the first counts, and the other one is let go`() async throws {
@@ -189,7 +189,7 @@ extension VaultTests {
       let flag = Flag()
       room.air.set(.waits(for: flag), at: world[1].address)
       world.clock.skip(headStart)
-      #expect(try await world[0].vault.pingPeer("ben").address == world[1].address.description)
+      #expect(try await world[0].vault.links.pingPeer("ben").address == world[1].address.description)
       flag.raise()
       #expect(try await eventually { room.air.openNow == 0 })
     }
@@ -197,7 +197,7 @@ extension VaultTests {
     @Test func `a peer that is nowhere is told of with both reasons`() async throws {
       let world = try world(2)
       room.leave(world[1])
-      let error = await #expect(throws: VaultError.self) { _ = try await world[0].vault.pingPeer("ben") }
+      let error = await #expect(throws: VaultError.self) { _ = try await world[0].vault.links.pingPeer("ben") }
       #expect(error?.code == .unreachable)
       let reason = error?.reason ?? ""
       #expect(reason.contains("connection refused") && reason.contains("not heard over Bluetooth"), "\(reason)")
@@ -207,7 +207,7 @@ extension VaultTests {
       let world = try world(2, hasNetwork: true)
       try await world.prove()
       room.air.resetCounts()
-      _ = try world[0].vault.set("ble-limit", to: "1000")
+      _ = try world[0].vault.core.set("ble-limit", to: "1000")
       let report = try await world.share([UInt8](repeating: 7, count: 30_000), threshold: 2)
       #expect(report.deliveries.map(\.state) == [.delivered])
       #expect(room.air.sent(to: world[1].address) == 0)
@@ -222,7 +222,7 @@ extension VaultTests {
       let world = try world(2, hasNetwork: true)
       try await world.prove()
       let bytes = [UInt8](repeating: 7, count: 100_000)
-      _ = try world[1].vault.set("ble-limit", to: "1000")
+      _ = try world[1].vault.core.set("ble-limit", to: "1000")
       // The network is slower than the air, but takes it.
       world.set(.slow(.milliseconds(100)), for: world[1])
       world.clock.skip(headStart)
@@ -243,23 +243,23 @@ extension VaultTests {
       #expect(waiting.deliveries[0].reason?.contains("ble-limit") == true)
       #expect(room.air.sent(to: world[1].address) < 20_000)
       // It isn't refused for ever.
-      _ = try world[1].vault.set("ble-limit", to: "1M")
-      let retried = try #require(try await world[0].vault.retry(waiting.id) { _ in }.first)
+      _ = try world[1].vault.core.set("ble-limit", to: "1M")
+      let retried = try #require(try await world[0].vault.sharing.retry(waiting.id) { _ in }.first)
       #expect(retried.deliveries.map(\.state) == [.delivered])
     }
 
     @Test func `an item that is larger than the other side lets go over Bluetooth is refused there`() async throws {
       let world = try world(2)
-      _ = try await world[0].vault.createKey(named: "family", threshold: 2, recipients: ["ben"]) { _ in }
+      _ = try await world[0].vault.items.createKey(named: "family", threshold: 2, recipients: ["ben"]) { _ in }
       let path = try world.scratch.write([UInt8](repeating: 7, count: 5000), as: "letter.txt")
-      let item = try await world[0].vault.addItem(ItemRequest(source: .file(path: path)), under: "family")
-      _ = try world[1].vault.set("ble-limit", to: "1000")
+      let item = try await world[0].vault.items.addItem(ItemRequest(source: .file(path: path)), under: "family")
+      _ = try world[1].vault.core.set("ble-limit", to: "1000")
       let error = await #expect(throws: VaultError.self) {
-        _ = try await world[0].vault.sendItem(item.id, to: "ben")
+        _ = try await world[0].vault.items.sendItem(item.id, to: "ben")
       }
       #expect(error?.reason.contains("ble-limit") == true)
-      _ = try world[1].vault.set("ble-limit", to: "6000")
-      #expect(try await !world[0].vault.sendItem(item.id, to: "ben").isKnown)
+      _ = try world[1].vault.core.set("ble-limit", to: "6000")
+      #expect(try await !world[0].vault.items.sendItem(item.id, to: "ben").isKnown)
     }
 
     @Test func `nobody recovers more over Bluetooth than this device lets go there, and nothing is released for it`()
@@ -268,14 +268,14 @@ extension VaultTests {
       let world = try world(2, hasNetwork: true)
       try await world.share([UInt8](repeating: 7, count: 30_000), threshold: 2)
       world.set(.refuses, for: world[1])
-      _ = try world[1].vault.set("ble-limit", to: "1000")
+      _ = try world[1].vault.core.set("ble-limit", to: "1000")
       let problems = Collected<String>()
       await #expect(throws: VaultError.self) {
         _ = try await world.recover(by: 0) { if case .problem(_, let reason) = $0 { problems.add(reason) } }
       }
       #expect(problems.all.contains { $0.contains("ble-limit") })
-      #expect(try !world[1].vault.log(limit: 100).map(\.event).contains("share-released"))
-      _ = try world[1].vault.set("ble-limit", to: "100000")
+      #expect(try !world[1].vault.overview.log(limit: 100).map(\.event).contains("share-released"))
+      _ = try world[1].vault.core.set("ble-limit", to: "100000")
       #expect(try await world.recover(by: 0).bytes.count == 30_000)
     }
 
@@ -286,8 +286,8 @@ extension VaultTests {
       let world = try world(2, hasNetwork: true)
       try await world.share(randomBytes(1_000_000), threshold: 2)
       world.set(.refuses, for: world[1])
-      _ = try world[0].vault.set("ble-limit", to: own)
-      _ = try world[1].vault.set("ble-limit", to: other)
+      _ = try world[0].vault.core.set("ble-limit", to: own)
+      _ = try world[1].vault.core.set("ble-limit", to: other)
       let report = try await world.check(by: 0)
       #expect(report.pieceCount > 2)
       #expect(report.holders.map(\.state) == [.answered] && report.holders.map(\.piecesSeen) == [1])
@@ -295,7 +295,7 @@ extension VaultTests {
 
     @Test func `what this device has begun in the air ends when Bluetooth is switched off`() async throws {
       let world = try world(3)
-      for member in world.members { _ = try member.vault.set("ble-limit", to: "10M") }
+      for member in world.members { _ = try member.vault.core.set("ble-limit", to: "10M") }
       let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 4_000_000)
       // No piece arrives.
       room.air.set(.drips(.drip), at: world[1].address)
@@ -303,7 +303,7 @@ extension VaultTests {
       let off = try forged.job(
         1,
         piece: { number in
-          _ = try vault.set("ble", to: "off")
+          _ = try vault.core.set("ble", to: "off")
           Happenings.deed()
           return forged.piece(1, number)
         })
@@ -311,12 +311,12 @@ extension VaultTests {
       #expect(failure?.kind == .cutOff && failure?.reason.contains("switched off") == true)
       #expect(try await eventually { room.air.openNow == 0 })
 
-      _ = try vault.set("ble", to: "on")
+      _ = try vault.core.set("ble", to: "on")
       room.air.set(.waits(for: Flag()), at: world[1].address)
       let before = room.callCount
-      let connecting = Task { _ = try await vault.pingPeer("ben") }
+      let connecting = Task { _ = try await vault.links.pingPeer("ben") }
       _ = try await eventually { room.callCount > before }
-      _ = try vault.set("ble", to: "off")
+      _ = try vault.core.set("ble", to: "off")
       Happenings.deed()
       let error = await #expect(throws: VaultError.self) { try await connecting.value }
       #expect(error?.reason.contains("switched off") == true)
@@ -324,7 +324,7 @@ extension VaultTests {
 
     @Test func `a deposit that was cut in the air goes on at the piece where it stopped`() async throws {
       let world = try world(3)
-      for member in world.members { _ = try member.vault.set("ble-limit", to: "10M") }
+      for member in world.members { _ = try member.vault.core.set("ble-limit", to: "10M") }
       let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 1_000_000)
       room.air.set(.diesAfterSending(330_000), at: world[1].address)
       #expect(try await forged.deliver(forged.job(1), to: world[1])?.kind == .cutOff)
@@ -336,7 +336,7 @@ extension VaultTests {
 
     @Test func `a deposit that was cut in the air goes on by network where the peer answers by now`() async throws {
       let world = try world(3, hasNetwork: true)
-      for member in world.members { _ = try member.vault.set("ble-limit", to: "10M") }
+      for member in world.members { _ = try member.vault.core.set("ble-limit", to: "10M") }
       let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 1_000_000)
       world.set(.refuses, for: world[1])
       room.air.set(.diesAfterSending(330_000), at: world[1].address)
@@ -351,12 +351,12 @@ extension VaultTests {
       #expect(room.callCount == 1)
       // Eight pieces, of which the one or two on the line are sent twice.
       #expect((8...10).contains(sent.value))
-      #expect(try world[1].vault.secret(forged.header.id.description).summary.ownIndex == 1)
+      #expect(try world[1].vault.overview.secret(forged.header.id.description).summary.ownIndex == 1)
     }
 
     @Test func `a share that is cut in the air after the question goes on by network, too`() async throws {
       let world = try world(2, hasNetwork: true)
-      for member in world.members { _ = try member.vault.set("ble-limit", to: "10M") }
+      for member in world.members { _ = try member.vault.core.set("ble-limit", to: "10M") }
       world.set(.refuses, for: world[1])
       room.air.set(.diesAfterSending(330_000), at: world[1].address)
       let report = try await world.share(randomBytes(1_000_000), threshold: 2) { event in
@@ -368,24 +368,24 @@ extension VaultTests {
 
     @Test func `whoever is removed recognises this device no more`() async throws {
       let world = try world(2)
-      let before = try world[0].vault.beaconTag()
-      #expect(try world[1].vault.peersByTag()[before] == "ada")
-      _ = try world[0].vault.removePeer("ben")
-      let after = try world[0].vault.beaconTag()
+      let before = try world[0].vault.directory.beaconTag()
+      #expect(try world[1].vault.directory.peersByTag()[before] == "ada")
+      _ = try world[0].vault.trust.removePeer("ben")
+      let after = try world[0].vault.directory.beaconTag()
       #expect(after != before)
-      #expect(try world[1].vault.peersByTag()[after] == nil)
+      #expect(try world[1].vault.directory.peersByTag()[after] == nil)
     }
 
     @Test func `a card without a beacon key is no way to find anybody`() async throws {
       let world = try TestWorld(2, everybodyMeets: false, room: room)
       for member in world.members {
-        _ = try member.vault.set("ble", to: "on")
+        _ = try member.vault.core.set("ble", to: "on")
         world.set(.refuses, for: member)
       }
-      _ = try world[0].vault.addPeer(try PeerCard.parse(text: world[1].vault.ownIdentity().text), name: nil)
-      await #expect(throws: VaultError.self) { _ = try await world[0].vault.pingPeer("ben") }
+      _ = try world[0].vault.trust.addPeer(try PeerCard.parse(text: world[1].vault.core.ownIdentity().text), name: nil)
+      await #expect(throws: VaultError.self) { _ = try await world[0].vault.links.pingPeer("ben") }
       #expect(room.callCount == 0)
-      #expect(try world[0].vault.peersByTag().isEmpty)
+      #expect(try world[0].vault.directory.peersByTag().isEmpty)
     }
   }
 }

@@ -17,19 +17,19 @@ extension VaultTests {
       let kept = (0..<8).map { _ in randomBytes(16) }
       for id in kept {
         let answer = ParcelRecord(
-          id: id, direction: .answer, state: .posted, peer: ada.identity.keys.digest, createdAt: world.clock.now,
-          expiresAt: world.clock.now + Vault.parcelLifetime, ways: [])
-        let content = [UInt8](repeating: 1, count: Vault.answerBytesOfPeer / kept.count)
-        #expect(try ben.database.addParcel(answer, content: content, replySecret: nil))
+          id: id, direction: .answer, state: .posted, peer: ada.core.identity.keys.digest, createdAt: world.clock.now,
+          expiresAt: world.clock.now + Post.parcelLifetime, ways: [])
+        let content = [UInt8](repeating: 1, count: Post.answerBytesOfPeer / kept.count)
+        #expect(try ben.core.database.addParcel(answer, content: content, replySecret: nil))
       }
       let id = try await world.share(randomBytes(1000), threshold: 2).id
       try await office.round()
       #expect(try ben.parcelRecords(.received).map(\.state) == [.waiting])
       #expect(try ben.parcelRecords(.answer).count == kept.count)
-      #expect(try ben.secrets().map(\.id) == [id], "what it asked for is done")
-      try ben.database.removeParcels([kept[0]])
+      #expect(try ben.overview.secrets().map(\.id) == [id], "what it asked for is done")
+      try ben.core.database.removeParcels([kept[0]])
       world.clock.advance(milliseconds: 3_700_000)
-      #expect(try await ben.answerParcels())
+      #expect(try await ben.answering.answerParcels())
       #expect(try ben.parcelRecords(.received).map(\.state) == [.answered])
       #expect(try ben.parcelRecords(.answer).count == kept.count)
     }

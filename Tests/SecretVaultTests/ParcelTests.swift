@@ -33,18 +33,18 @@ extension VaultTests {
 
     @Test func `a share comes by parcel to a peer that is never reachable, and its dealer hears of it`() async throws {
       let report = try await world.share(randomBytes(300_000), threshold: 2)
-      #expect(try ada.foldersWithParcels() == [office.folders[0]])
+      #expect(try ada.post.foldersWithParcels() == [office.folders[0]])
       let posted = try office.post(by: 0)
       #expect(posted.count == 2)
-      let waiting = try ada.secret(report.id)
+      let waiting = try ada.overview.secret(report.id)
       #expect(waiting.deliveries.allSatisfy { $0.state == .unreachable && $0.onItsWay?.folder == office.folders[0] })
-      #expect(try ada.status().peers.map(\.onItsWay) == [1, 1])
+      #expect(try ada.overview.status().peers.map(\.onItsWay) == [1, 1])
       try await office.round()
-      for member in [1, 2] { #expect(try world[member].vault.secret(report.id).summary.ownIndex == member + 1) }
-      let done = try ada.secret(report.id).deliveries
+      for member in [1, 2] { #expect(try world[member].vault.overview.secret(report.id).summary.ownIndex == member + 1) }
+      let done = try ada.overview.secret(report.id).deliveries
       #expect(done.allSatisfy { $0.state == .delivered && $0.onItsWay == nil })
-      #expect(try ada.status().peers.map(\.onItsWay) == [0, 0])
-      let routes = try ada.database.deliveries(ofSecret: #require(bytes(hexadecimal: report.id))).map(\.route)
+      #expect(try ada.overview.status().peers.map(\.onItsWay) == [0, 0])
+      let routes = try ada.core.database.deliveries(ofSecret: #require(bytes(hexadecimal: report.id))).map(\.route)
       #expect(routes == ["group", "group"])
       // Everything that was posted is out of the group again.
       try await office.round()
@@ -61,7 +61,7 @@ extension VaultTests {
       try await office.round()
       #expect(office.posts.isEmpty)
       #expect(try ben.parcelRecords(.request).isEmpty)
-      #expect(try world[2].vault.log(limit: 100).contains { $0.event == "share-released" && $0.peer == "ben" })
+      #expect(try world[2].vault.overview.log(limit: 100).contains { $0.event == "share-released" && $0.peer == "ben" })
     }
 
     @Test func `two of three are enough, and the third one's parcel is withdrawn`() async throws {
@@ -69,18 +69,18 @@ extension VaultTests {
       let id = try await share(bytes, threshold: 2)
       // Cleo's mailbox is never emptied.
       let office = office
-      ben.fetchParcels {
+      ben.post.fetchParcels {
         for member in [0, 1] { _ = try? office.post(by: member) }
         for member in [0, 1] { _ = try? office.take(by: member) }
-        _ = try? await office.world[0].vault.answerParcels()
+        _ = try? await office.world[0].vault.answering.answerParcels()
         for member in [0, 1] { _ = try? office.post(by: member) }
         _ = try? office.take(by: 1)
       }
       let path = world[1].desk + "/recovered"
       let vault = ben
       world.clock.pass(.seconds(1))
-      _ = try await vault.patiently(for: 600_000, waits: { _, _ in }) { () async throws in
-        try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }
+      _ = try await vault.recovering.patiently(for: 600_000, waits: { _, _ in }) { () async throws in
+        try await vault.recovering.recover(id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword) { _ in }
       }
       #expect(contents(path) == bytes)
       #expect(office.posts.count == 1)
@@ -95,9 +95,9 @@ extension VaultTests {
       let (vault, office) = (ben, office)
       let path = world[1].desk + "/recovered"
       // No time passes.
-      _ = try await vault.patiently(for: 600_000, waits: { _, _ in }) { () async throws in
+      _ = try await vault.recovering.patiently(for: 600_000, waits: { _, _ in }) { () async throws in
         do {
-          return try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) {
+          return try await vault.recovering.recover(id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword) {
             _ in
           }
         } catch {
@@ -117,13 +117,13 @@ extension VaultTests {
 
     @Test func `a holder in no group isn't asked by parcel`() async throws {
       let id = try await share([1, 2, 3])
-      for member in 0..<3 { try world[member].vault.leaveMailboxes(folder: office.folders[member]) }
+      for member in 0..<3 { try world[member].vault.post.leaveMailboxes(folder: office.folders[member]) }
       let vault = ben
       let path = world[1].desk + "/recovered"
       world.clock.pass(.milliseconds(100))
       let error = await refusal {
-        try await vault.patiently(for: 100, waits: { _, _ in }) { () async throws in
-          try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }
+        try await vault.recovering.patiently(for: 100, waits: { _, _ in }) { () async throws in
+          try await vault.recovering.recover(id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword) { _ in }
         }
       }
       #expect(error?.code == .belowThreshold)
@@ -137,15 +137,15 @@ extension VaultTests {
       let path = world[1].desk + "/recovered"
       world.clock.pass(.milliseconds(50))
       _ = await refusal {
-        try await vault.patiently(for: 50, waits: { _, _ in }) { () async throws in
-          try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }
+        try await vault.recovering.patiently(for: 50, waits: { _, _ in }) { () async throws in
+          try await vault.recovering.recover(id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword) { _ in }
         }
       }
-      #expect(try vault.foldersWithParcels() == [office.folders[1]])
+      #expect(try vault.post.foldersWithParcels() == [office.folders[1]])
       try office.post(by: 1)
-      #expect(try vault.foldersAwaitingReleases(since: 0) == [office.folders[1]])
+      #expect(try vault.post.foldersAwaitingReleases(since: 0) == [office.folders[1]])
       try await office.round()
-      #expect(try vault.foldersAwaitingReleases(since: 0).isEmpty)
+      #expect(try vault.post.foldersAwaitingReleases(since: 0).isEmpty)
       #expect(try await world.recover(by: 1, id).bytes == bytes)
       #expect(try ben.parcelRecords(.request).isEmpty)
     }
@@ -156,10 +156,10 @@ extension VaultTests {
       #expect(office.posts.count == 1)
       world.set(.none, for: world[1])
       try await ada.tryDeliveries()
-      #expect(try ada.foldersWithParcels() == [office.folders[0]])
+      #expect(try ada.post.foldersWithParcels() == [office.folders[0]])
       try office.post(by: 0)
       #expect(office.posts.isEmpty)
-      #expect(try ada.foldersWithParcels().isEmpty)
+      #expect(try ada.post.foldersWithParcels().isEmpty)
     }
 
     @Test func `a share that came by session and by parcel is there once`() async throws {
@@ -168,10 +168,10 @@ extension VaultTests {
       world.set(.none, for: world[1])
       try await ada.tryDeliveries()
       #expect(try ben.takeParcel(posted.bytes, folder: office.folders[1]).isTaken)
-      #expect(try await ben.answerParcels())
+      #expect(try await ben.answering.answerParcels())
       let answer = try #require(try office.post(by: 1).first)
       #expect(try ada.takeParcel(answer.bytes, folder: office.folders[0]).isTaken)
-      #expect(try ada.secret(report.id).deliveries.map(\.state) == [.delivered])
+      #expect(try ada.overview.secret(report.id).deliveries.map(\.state) == [.delivered])
     }
 
     @Test func `a parcel that comes twice is answered once, and its answer is posted again`() async throws {
@@ -181,8 +181,8 @@ extension VaultTests {
       #expect(try ben.takeParcel(posted.bytes, folder: folder).isTaken)
       #expect(try ben.takeParcel(posted.bytes, folder: folder).isTaken)
       #expect(try ben.parcelRecords(.received).count == 1)
-      #expect(try await ben.answerParcels())
-      #expect(try await !ben.answerParcels())
+      #expect(try await ben.answering.answerParcels())
+      #expect(try await !ben.answering.answerParcels())
       let answer = try office.post(by: 1)
       #expect(answer.count == 1)
       #expect(try office.post(by: 1).isEmpty)
@@ -191,9 +191,9 @@ extension VaultTests {
       #expect(try office.post(by: 1).isEmpty)
       world.clock.advance(milliseconds: 86_400_000)
       #expect(try ben.takeParcel(posted.bytes, folder: folder).isTaken)
-      #expect(try await !ben.answerParcels())
+      #expect(try await !ben.answering.answerParcels())
       #expect(try office.post(by: 1) == answer)
-      let received = try ben.log(limit: 100).filter { $0.event == "share-received" }
+      let received = try ben.overview.log(limit: 100).filter { $0.event == "share-received" }
       #expect(received.count == 1)
     }
 
@@ -207,9 +207,9 @@ extension VaultTests {
       #expect(try office.post(by: 0).isEmpty)
       world.clock.advance(milliseconds: 60_000)
       #expect(try office.post(by: 0) == first)
-      world.clock.advance(milliseconds: Vault.parcelLifetime)
+      world.clock.advance(milliseconds: Post.parcelLifetime)
       #expect(try office.post(by: 0).isEmpty)
-      world.clock.advance(milliseconds: Vault.sweepDelay)
+      world.clock.advance(milliseconds: Post.sweepDelay)
       let second = try office.post(by: 0)
       #expect(second.count == 1 && second != first)
       #expect(office.posts == second)
@@ -217,17 +217,17 @@ extension VaultTests {
 
     @Test func `what is too large for a parcel waits for a session, and says so`() async throws {
       let report = try await world.share(
-        randomBytes(Int(Vault.parcelFragmentLimit) * 2 + 100_000), threshold: 2, to: [1])
+        randomBytes(Int(Post.parcelFragmentLimit) * 2 + 100_000), threshold: 2, to: [1])
       #expect(try office.post(by: 0).isEmpty)
-      #expect(try ada.foldersWithParcels().isEmpty)
-      let delivery = try #require(try ada.secret(report.id).deliveries.first)
+      #expect(try ada.post.foldersWithParcels().isEmpty)
+      let delivery = try #require(try ada.overview.secret(report.id).deliveries.first)
       #expect(delivery.reason?.contains("too large to go by parcel") == true)
     }
 
     @Test func `a peer in no group gets no parcel`() async throws {
-      try ada.leaveMailboxes(folder: office.folders[0])
-      ada.knowGroup(ParcelOffice.group, folder: office.folders[0])
-      try ada.noteMailbox(world[2].vault.ownMailboxTag(group: ParcelOffice.group), folder: office.folders[0])
+      try ada.post.leaveMailboxes(folder: office.folders[0])
+      ada.post.knowGroup(ParcelOffice.group, folder: office.folders[0])
+      try ada.post.noteMailbox(world[2].vault.post.ownMailboxTag(group: ParcelOffice.group), folder: office.folders[0])
       _ = try await world.share([1, 2, 3], threshold: 2)
       #expect(try office.post(by: 0).count == 1)
     }
@@ -235,11 +235,11 @@ extension VaultTests {
     @Test func `parcels of a group that is left go by another one`() async throws {
       _ = try await world.share([1, 2, 3], threshold: 2, to: [1])
       #expect(try office.post(by: 0).count == 1)
-      try ada.leaveMailboxes(folder: office.folders[0])
+      try ada.post.leaveMailboxes(folder: office.folders[0])
       let other = [UInt8](repeating: 9, count: 16)
       let folder = [UInt8](repeating: 8, count: 8)
-      try ada.noteMailbox(ben.ownMailboxTag(group: other), folder: folder)
-      #expect(try ada.parcelsToPost(group: other, folder: folder).count == 1)
+      try ada.post.noteMailbox(ben.post.ownMailboxTag(group: other), folder: folder)
+      #expect(try ada.post.parcelsToPost(group: other, folder: folder).count == 1)
     }
 
     @Test func `what isn't answered for a day takes the next group in which its peer is`() async throws {
@@ -247,13 +247,13 @@ extension VaultTests {
       let first = try office.post(by: 0)
       let other = [UInt8](repeating: 9, count: 16)
       let folder = [UInt8](repeating: 8, count: 8)
-      try ada.noteMailbox(ben.ownMailboxTag(group: other), folder: folder)
-      #expect(try ada.parcelsToPost(group: other, folder: folder).isEmpty)
+      try ada.post.noteMailbox(ben.post.ownMailboxTag(group: other), folder: folder)
+      #expect(try ada.post.parcelsToPost(group: other, folder: folder).isEmpty)
       world.clock.advance(milliseconds: 86_400_000)
-      #expect(try ada.parcelsToPost(group: other, folder: folder) == first)
+      #expect(try ada.post.parcelsToPost(group: other, folder: folder) == first)
       #expect(try office.post(by: 0).isEmpty)
-      try ada.posted(first[0].id)
-      #expect(try ada.parcelsToPost(group: other, folder: folder).isEmpty)
+      try ada.post.posted(first[0].id)
+      #expect(try ada.post.parcelsToPost(group: other, folder: folder).isEmpty)
       // It waits as long again as it has been on its way.
       world.clock.advance(milliseconds: 90_000_000)
       #expect(try office.post(by: 0) == first)
@@ -264,10 +264,10 @@ extension VaultTests {
       let posted = try #require(try office.post(by: 0).first)
       // Somebody who is in another group with ben, but not with ada, takes it there.
       let elsewhere = [UInt8](repeating: 8, count: 8)
-      ben.knowGroup([UInt8](repeating: 9, count: 16), folder: elsewhere)
+      ben.post.knowGroup([UInt8](repeating: 9, count: 16), folder: elsewhere)
       #expect(try ben.takeParcel(posted.bytes, folder: elsewhere).isTaken)
-      #expect(try await ben.answerParcels())
-      #expect(try ben.parcelsToPost(group: [UInt8](repeating: 9, count: 16), folder: elsewhere).isEmpty)
+      #expect(try await ben.answering.answerParcels())
+      #expect(try ben.post.parcelsToPost(group: [UInt8](repeating: 9, count: 16), folder: elsewhere).isEmpty)
       #expect(try office.post(by: 1).count == 1)
     }
 
@@ -277,33 +277,33 @@ extension VaultTests {
       let path = world[1].desk + "/recovered"
       world.clock.pass(.milliseconds(50))
       _ = await refusal {
-        try await vault.patiently(for: 50, waits: { _, _ in }) { () async throws in
-          try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }
+        try await vault.recovering.patiently(for: 50, waits: { _, _ in }) { () async throws in
+          try await vault.recovering.recover(id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword) { _ in }
         }
       }
       try await office.round()
-      #expect(!ben.answeredParcels().isEmpty)
+      #expect(!ben.recovering.answeredParcels().isEmpty)
       let tenYears: Int64 = 10 * 365 * 86_400_000
       try world[1].restart()
       world.clock.turn(milliseconds: tenYears)
-      #expect(try await !ben.answerParcels())
+      #expect(try await !ben.answering.answerParcels())
       world.clock.advance(milliseconds: 1_000_000)
-      #expect(try await !ben.answerParcels())
+      #expect(try await !ben.answering.answerParcels())
       world.clock.turn(milliseconds: -tenYears)
-      world.clock.advance(milliseconds: 2 * Vault.sweepDelay)
-      #expect(try await !ben.answerParcels())
-      #expect(!ben.answeredParcels().isEmpty)
+      world.clock.advance(milliseconds: 2 * Post.sweepDelay)
+      #expect(try await !ben.answering.answerParcels())
+      #expect(!ben.recovering.answeredParcels().isEmpty)
       #expect(try await world.recover(by: 1, id).bytes.count == 3000)
     }
 
     @Test func `a delivery that a peer refuses by parcel is refused`() async throws {
-      _ = try ben.set("quota-bytes", to: "100K")
+      _ = try ben.core.set("quota-bytes", to: "100K")
       let report = try await world.share(randomBytes(500_000), threshold: 2, to: [1])
       try await office.round()
-      let delivery = try #require(try ada.secret(report.id).deliveries.first)
+      let delivery = try #require(try ada.overview.secret(report.id).deliveries.first)
       #expect(delivery.state == .refused && delivery.onItsWay == nil)
       #expect(delivery.reason?.contains(RefusalReason.quotaBytes.explanation) == true)
-      #expect(try ben.secrets().isEmpty)
+      #expect(try ben.overview.secrets().isEmpty)
       try await office.round()
       #expect(office.posts.isEmpty)
     }
@@ -312,26 +312,26 @@ extension VaultTests {
       let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2)
       let parcel = try ForgedParcel(world[0], to: world[1])
       #expect(try await parcel.answer(forged.frames(1), by: office, 1)?.depositRefusal == .some(nil))
-      _ = try ben.delete(forged.header.id.description)
+      _ = try ben.overview.delete(forged.header.id.description)
       let again = try ForgedParcel(world[0], to: world[1])
       #expect(try await again.answer(forged.frames(1), by: office, 1)?.offerRefusal == .deleted)
-      #expect(try ben.secrets().isEmpty)
+      #expect(try ben.overview.secrets().isEmpty)
     }
 
     @Test func `removing a peer ends what is on its way to it and from it`() async throws {
       let report = try await world.share(randomBytes(3000), threshold: 2)
       let posts = try office.post(by: 0)
-      for post in posts where ben.isOwnParcel(post.tag, post.id) {
+      for post in posts where ben.post.isOwnParcel(post.tag, post.id) {
         #expect(try ben.takeParcel(post.bytes, folder: office.folders[1]).isTaken)
       }
-      _ = try ben.removePeer("ada")
-      #expect(try await !ben.answerParcels())
-      #expect(try ben.secrets().isEmpty)
-      _ = try ada.removePeer("ben")
-      _ = try ada.removePeer("cleo")
+      _ = try ben.trust.removePeer("ada")
+      #expect(try await !ben.answering.answerParcels())
+      #expect(try ben.overview.secrets().isEmpty)
+      _ = try ada.trust.removePeer("ben")
+      _ = try ada.trust.removePeer("cleo")
       try office.post(by: 0)
       #expect(office.posts.isEmpty)
-      #expect(try ada.secret(report.id).deliveries.allSatisfy { $0.state == .cancelled })
+      #expect(try ada.overview.secret(report.id).deliveries.allSatisfy { $0.state == .cancelled })
     }
   }
 }

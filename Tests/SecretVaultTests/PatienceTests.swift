@@ -16,7 +16,7 @@ extension VaultTests {
       let asked = Counter()
       let released = Counter()
       let clock = world.clock
-      vault.fetchParcels {
+      vault.post.fetchParcels {
         asked.increment()
         do { try await clock.sleep(for: .seconds(86_400)) } catch { released.increment() }
       }
@@ -29,8 +29,8 @@ extension VaultTests {
       }
       let path = world[1].desk + "/recovered"
       let error = await refusal {
-        try await vault.patiently(for: 3000, waits: { _, _ in }) { () async throws in
-          try await vault.recover(id, to: .file(path: path, overwrites: true), passwords: Vault.noPassword) { _ in }
+        try await vault.recovering.patiently(for: 3000, waits: { _, _ in }) { () async throws in
+          try await vault.recovering.recover(id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword) { _ in }
         }
       }
       #expect(error?.code == .belowThreshold)

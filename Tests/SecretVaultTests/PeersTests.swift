@@ -10,15 +10,15 @@ extension VaultTests {
       let world = try TestWorld(2, everybodyMeets: false)
       let addition = try world[0].meets(world[1])
       #expect(addition.change == .added && addition.peer.name == "ben" && addition.peer.state == .scanned)
-      #expect(addition.peer.fingerprint == (try world[1].vault.ownIdentity().fingerprint))
+      #expect(addition.peer.fingerprint == (try world[1].vault.core.ownIdentity().fingerprint))
       #expect(addition.peer.addresses == [world[1].address])
-      #expect(try world[0].vault.peers().map(\.name) == ["ben"])
+      #expect(try world[0].vault.trust.peers().map(\.name) == ["ben"])
     }
 
     @Test func `two friends with the same label get different names`() throws {
       let world = try TestWorld(4, everybodyMeets: false)
       let cards = try (0..<3).map { _ in try Identity.generate().card(label: "Bob", serial: 1) }
-      #expect(try cards.map { try world[0].vault.addPeer($0, name: nil).peer.name } == ["Bob", "Bob-2", "Bob-3"])
+      #expect(try cards.map { try world[0].vault.trust.addPeer($0, name: nil).peer.name } == ["Bob", "Bob-2", "Bob-3"])
     }
 
     @Test func `a name that is taken is refused when it was asked for`() async throws {
@@ -28,7 +28,7 @@ extension VaultTests {
       #expect(failure?.code == .usage && failure?.hint != nil)
       let renamed = await refusal {
         try world[0].meets(world[2])
-        return try world[0].vault.renamePeer("cleo", to: "ben")
+        return try world[0].vault.trust.renamePeer("cleo", to: "ben")
       }
       #expect(renamed?.code == .usage)
     }
@@ -55,25 +55,25 @@ extension VaultTests {
     @Test func `a card that reuses a key of another peer or of this device is refused`() async throws {
       let world = try TestWorld(2)
       let fresh = try Identity.generate().keys
-      let bens = world[1].vault.identity.keys
-      let own = world[0].vault.identity.keys
+      let bens = world[1].vault.core.identity.keys
+      let own = world[0].vault.core.identity.keys
       for (signing, noise, box) in [
         (bens.signing, fresh.noise, fresh.box), (fresh.signing, bens.noise, fresh.box),
         (fresh.signing, fresh.noise, bens.box), (own.signing, fresh.noise, fresh.box),
         (fresh.signing, own.box, fresh.box), (fresh.signing, bens.box, fresh.box),
       ] {
         let card = try PeerCard(keys: CardKeys(signing: signing, noise: noise, box: box), label: "eve", serial: 1)
-        let failure = await refusal { try world[0].vault.addPeer(card, name: nil) }
+        let failure = await refusal { try world[0].vault.trust.addPeer(card, name: nil) }
         #expect(failure?.code == .refused)
       }
-      #expect(try world[0].vault.peers().map(\.name) == ["ben"])
+      #expect(try world[0].vault.trust.peers().map(\.name) == ["ben"])
     }
 
     @Test func `a card with a wrong signature is refused`() async throws {
       let world = try TestWorld(1)
       let card = try Identity.generate().card(label: "eve", serial: 1)
       let forged = try PeerCard(keys: card.keys, label: "mallory", serial: 2, signature: card.signature)
-      let failure = await refusal { try world[0].vault.addPeer(forged, name: nil) }
+      let failure = await refusal { try world[0].vault.trust.addPeer(forged, name: nil) }
       #expect(failure?.code == .damaged)
     }
 
@@ -84,16 +84,16 @@ extension VaultTests {
         try identity.card(label: "bob", addresses: [PeerAddress(host: host, port: 1)], serial: serial)
       }
       let vault = world[0].vault
-      #expect(try vault.addPeer(card(5, "five"), name: nil).change == .added)
-      #expect(try vault.addPeer(card(5, "five"), name: nil).change == .unchanged)
-      let newer = try vault.addPeer(card(6, "six"), name: nil)
+      #expect(try vault.trust.addPeer(card(5, "five"), name: nil).change == .added)
+      #expect(try vault.trust.addPeer(card(5, "five"), name: nil).change == .unchanged)
+      let newer = try vault.trust.addPeer(card(6, "six"), name: nil)
       #expect(newer.change == .updated && newer.peer.addresses.map(\.host) == ["six"])
-      let older = try vault.addPeer(card(5, "five"), name: nil)
+      let older = try vault.trust.addPeer(card(5, "five"), name: nil)
       #expect(older.peer.addresses.map(\.host) == ["six"])
       #expect(older.change == .unchanged)
-      let renamed = try vault.addPeer(card(6, "six"), name: "robert")
+      let renamed = try vault.trust.addPeer(card(6, "six"), name: "robert")
       #expect(renamed.change == .updated && renamed.peer.name == "robert")
-      #expect(try vault.peers().count == 1)
+      #expect(try vault.trust.peers().count == 1)
     }
 
     @Test func `an unsigned card with the highest serial doesn't stand in the way of what the peer signs itself`()
@@ -101,32 +101,32 @@ extension VaultTests {
     {
       let world = try TestWorld(2, everybodyMeets: false)
       try world[1].meets(world[0])
-      let real = try world[1].vault.ownIdentity().card
+      let real = try world[1].vault.core.ownIdentity().card
       let decoy = try PeerAddress(host: "decoy", port: 1)
       let picture = try PeerCard(
         keys: real.keys, label: "ben", addresses: [decoy, world[1].address], serial: .max)
-      #expect(try world[0].vault.addPeer(picture, name: nil).peer.addresses.first == decoy)
-      _ = try await world[0].vault.pingPeer("ben")
-      #expect(try world[0].vault.peer("ben").addresses == [world[1].address])
+      #expect(try world[0].vault.trust.addPeer(picture, name: nil).peer.addresses.first == decoy)
+      _ = try await world[0].vault.links.pingPeer("ben")
+      #expect(try world[0].vault.trust.peer("ben").addresses == [world[1].address])
       // From then on only what is newer counts.
       let other = try PeerAddress(host: "elsewhere", port: 99)
-      _ = try world[1].vault.setOwnAddresses([world[1].address, other])
-      _ = try await world[0].vault.pingPeer("ben")
-      #expect(try world[0].vault.peer("ben").addresses == [world[1].address, other])
-      world[0].vault.met(real.keys, real)
-      #expect(try world[0].vault.peer("ben").addresses == [world[1].address, other])
+      _ = try world[1].vault.core.setOwnAddresses([world[1].address, other])
+      _ = try await world[0].vault.links.pingPeer("ben")
+      #expect(try world[0].vault.trust.peer("ben").addresses == [world[1].address, other])
+      world[0].vault.trust.met(real.keys, real)
+      #expect(try world[0].vault.trust.peer("ben").addresses == [world[1].address, other])
     }
 
     @Test func `a peer is found by name, by the start of its digest, and by its fingerprint`() async throws {
       let world = try TestWorld(2)
       let vault = world[0].vault
-      let ben = try vault.peer("ben")
-      #expect(try vault.peer(ben.fingerprint) == ben)
-      #expect(try vault.peer(ben.cardDigest) == ben)
+      let ben = try vault.trust.peer("ben")
+      #expect(try vault.trust.peer(ben.fingerprint) == ben)
+      #expect(try vault.trust.peer(ben.cardDigest) == ben)
       let prefix = String(ben.cardDigest.prefix(16))
-      #expect(try vault.peer(prefix.uppercased()) == ben)
+      #expect(try vault.trust.peer(prefix.uppercased()) == ben)
       for reference in ["", "nobody", String(prefix.prefix(3)), "ben's \(prefix)", "x\(prefix)"] {
-        let failure = await refusal { try vault.peer(reference) }
+        let failure = await refusal { try vault.trust.peer(reference) }
         #expect(failure?.code == .notFound, "\(reference)")
       }
     }
@@ -142,15 +142,15 @@ extension VaultTests {
         letters = String(identity.keys.digest.description.prefix(4))
       }
       let name = letters
-      _ = try vault.addPeer(identity.card(label: "eve", serial: 1), name: nil)
-      let failure = await refusal { try vault.peer(name) }
+      _ = try vault.trust.addPeer(identity.card(label: "eve", serial: 1), name: nil)
+      let failure = await refusal { try vault.trust.peer(name) }
       #expect(failure?.code == .notFound)
     }
 
     @Test(arguments: ["", "a\nb", "\u{1b}[31m", String(repeating: "x", count: 65)])
     func `a name that would upset a terminal or a table is refused`(name: String) async throws {
       let world = try TestWorld(2)
-      #expect(await refusal { try world[0].vault.renamePeer("ben", to: name) }?.code == .usage)
+      #expect(await refusal { try world[0].vault.trust.renamePeer("ben", to: name) }?.code == .usage)
     }
   }
 
@@ -160,11 +160,11 @@ extension VaultTests {
       let vault = world[0].vault
       let first = try await world.share([1], threshold: 2, description: "will")
       let second = try await world.share([2], threshold: 2)
-      #expect(try vault.secret(first.id.uppercased()).summary.id == first.id)
-      #expect(try vault.secret("will").summary.id == first.id)
-      #expect(try vault.secret(String(second.id.prefix(16))).summary.id == second.id)
+      #expect(try vault.overview.secret(first.id.uppercased()).summary.id == first.id)
+      #expect(try vault.overview.secret("will").summary.id == first.id)
+      #expect(try vault.overview.secret(String(second.id.prefix(16))).summary.id == second.id)
       for reference in ["", "nothing", "wil"] {
-        #expect(await refusal { try vault.secret(reference) }?.code == .notFound, "\(reference)")
+        #expect(await refusal { try vault.overview.secret(reference) }?.code == .notFound, "\(reference)")
       }
       #expect(await refusal { try await world.recover(by: 0) }?.code == .ambiguous)
     }
@@ -172,7 +172,7 @@ extension VaultTests {
     @Test func `two secrets of one description have to be told apart by id`() async throws {
       let world = try TestWorld(2)
       for _ in 0..<2 { try await world.share([1], threshold: 2, description: "will") }
-      let failure = try #require(await refusal { try world[0].vault.secret("will") })
+      let failure = try #require(await refusal { try world[0].vault.overview.secret("will") })
       #expect(failure.code == .ambiguous && failure.hint != nil)
     }
 
@@ -181,12 +181,12 @@ extension VaultTests {
       let mine = try await world.share([1], threshold: 2)
       let start = String(mine.id.prefix(12))
       let theirs = try await world.share([2], from: 1, threshold: 2, name: "decoy", description: start)
-      #expect(try world[0].vault.secrets().count == 2)
-      #expect(await refusal { try world[0].vault.secret(start) }?.code == .ambiguous)
-      #expect(try world[0].vault.secret(mine.id).summary.id == mine.id)
+      #expect(try world[0].vault.overview.secrets().count == 2)
+      #expect(await refusal { try world[0].vault.overview.secret(start) }?.code == .ambiguous)
+      #expect(try world[0].vault.overview.secret(mine.id).summary.id == mine.id)
       let whole = try await world.share([2], from: 1, threshold: 2, name: "decoy", description: mine.id)
       #expect(whole.id != mine.id && theirs.id != mine.id)
-      #expect(try world[0].vault.secret(mine.id).summary.id == mine.id)
+      #expect(try world[0].vault.overview.secret(mine.id).summary.id == mine.id)
     }
 
     @Test(arguments: [false, true])
@@ -198,33 +198,33 @@ extension VaultTests {
       try world[0].restart()
       let vault = world[0].vault
       // It is made anew by what the secrets themselves say.
-      if looksFirst { #expect(try Set(vault.secrets().map(\.id)) == [ours.id, other.id]) }
-      #expect(try vault.secret("house keys").summary.id == ours.id)
-      #expect(try vault.secret("cat pictures").summary.id == other.id)
+      if looksFirst { #expect(try Set(vault.overview.secrets().map(\.id)) == [ours.id, other.id]) }
+      #expect(try vault.overview.secret("house keys").summary.id == ours.id)
+      #expect(try vault.overview.secret("cat pictures").summary.id == other.id)
       for report in [ours, other] {
-        #expect(try vault.secret(report.id).summary.description == report.description)
-        #expect(try vault.secret(String(report.id.prefix(20))).summary.id == report.id)
+        #expect(try vault.overview.secret(report.id).summary.description == report.description)
+        #expect(try vault.overview.secret(String(report.id.prefix(20))).summary.id == report.id)
       }
-      _ = try vault.delete("cat pictures")
-      #expect(try vault.secrets().map(\.id) == [ours.id])
+      _ = try vault.overview.delete("cat pictures")
+      #expect(try vault.overview.secrets().map(\.id) == [ours.id])
     }
 
     @Test func `settings have defaults, keep what is set, and go back with an empty value`() throws {
       let world = try TestWorld(1)
       let vault = world[0].vault
-      #expect(try vault.settings().allSatisfy { $0.value == $0.defaultValue && !$0.explanation.isEmpty })
+      #expect(try vault.core.settings().allSatisfy { $0.value == $0.defaultValue && !$0.explanation.isEmpty })
       for (key, value) in [
         ("listen", "[::1]:0"), ("notify-command", "notify-send vault"), ("quota-bytes", "500M"), ("quota-shares", "0"),
       ] {
-        #expect(try vault.set(key, to: value).value == value)
+        #expect(try vault.core.set(key, to: value).value == value)
       }
       try world[0].restart()
-      let kept = try world[0].vault.settings()
+      let kept = try world[0].vault.core.settings()
       #expect(kept.prefix(4).map(\.value) == ["[::1]:0", "notify-send vault", "500M", "0"])
       #expect(kept.dropFirst(4).allSatisfy { $0.value == $0.defaultValue })
-      #expect(world[0].vault.quota?.bytes == 500 << 20 && world[0].vault.quota?.shares == 0)
-      for setting in try vault.settings() { _ = try world[0].vault.set(setting.key, to: "") }
-      #expect(try world[0].vault.settings().allSatisfy { $0.value == $0.defaultValue })
+      #expect(world[0].vault.core.quota?.bytes == 500 << 20 && world[0].vault.core.quota?.shares == 0)
+      for setting in try vault.core.settings() { _ = try world[0].vault.core.set(setting.key, to: "") }
+      #expect(try world[0].vault.core.settings().allSatisfy { $0.value == $0.defaultValue })
     }
 
     @Test(arguments: [
@@ -234,8 +234,8 @@ extension VaultTests {
     ])
     func `a setting that makes no sense is refused and changes nothing`(key: String, value: String) async throws {
       let world = try TestWorld(1)
-      #expect(await refusal { try world[0].vault.set(key, to: value) }?.code == .usage)
-      #expect(try world[0].vault.settings().allSatisfy { $0.value == $0.defaultValue })
+      #expect(await refusal { try world[0].vault.core.set(key, to: value) }?.code == .usage)
+      #expect(try world[0].vault.core.settings().allSatisfy { $0.value == $0.defaultValue })
     }
   }
 }

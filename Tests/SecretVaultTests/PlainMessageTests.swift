@@ -28,7 +28,7 @@ extension VaultTests {
 
     @discardableResult
     private func keep(_ message: PlainMessage) throws -> Int64 {
-      try #require(try ada.keepPlain(message, account: account, isSent: false))
+      try #require(try ada.messages.keepPlain(message, account: account, isSent: false))
     }
 
     private func damage(_ number: Int64) throws {
@@ -39,8 +39,8 @@ extension VaultTests {
       let first = try keep(message("first", 1))
       try keep(message("second", 2))
       try damage(first)
-      #expect(try ada.plainWaiting(account).map { plain($0.text) } == [Array("second".utf8)])
-      #expect(try ada.message(first).state == "lost")
+      #expect(try ada.messages.plainWaiting(account).map { plain($0.text) } == [Array("second".utf8)])
+      #expect(try ada.messages.message(first).state == "lost")
     }
 
     @Test func `a text that is damaged is like no other, and they are found all the same`() throws {
@@ -48,12 +48,12 @@ extension VaultTests {
       let other = try message("same", 2, isMine: false)
       try keep(other)
       try damage(first)
-      #expect(try ada.plainMessages(like: other, account: account, within: 1000).map(\.id) == [other.id])
+      #expect(try ada.messages.plainMessages(like: other, account: account, within: 1000).map(\.id) == [other.id])
     }
 
     @Test func `the oldest go first, however many wait`() throws {
       for number in 1...120 { try keep(message("text \(number)", number)) }
-      let first = try ada.plainWaiting(account)
+      let first = try ada.messages.plainWaiting(account)
       #expect(first.count == 100)
       #expect(first.first.map { plain($0.text) } == Array("text 1".utf8))
       #expect(first.last.map { plain($0.text) } == Array("text 100".utf8))
@@ -67,20 +67,20 @@ extension VaultTests {
       let one = try message("text", 1, isMine: false, mark: mark)
       let number = try keep(one)
       let known = try #require(
-        try ada.knownPlain(one.id, account: account, contact: one.contact, isMine: false))
+        try ada.messages.knownPlain(one.id, account: account, contact: one.contact, isMine: false))
       #expect(known.mark == mark)
-      #expect(try ada.message(number).route == "plain")
+      #expect(try ada.messages.message(number).route == "plain")
     }
 
     @Test func `what a message is known by grows`() throws {
       let one = try message("text", 1, isMine: false, mark: PlainMark(kinds: [.none]))
       try keep(one)
       func known() throws -> KnownPlain {
-        try #require(try ada.knownPlain(one.id, account: account, contact: one.contact, isMine: false))
+        try #require(try ada.messages.knownPlain(one.id, account: account, contact: one.contact, isMine: false))
       }
       let tag = [UInt8](repeating: 9, count: 8)
       for archived in [tag, [UInt8](repeating: 1, count: 8)] {
-        try ada.notePlain(
+        try ada.messages.notePlain(
           known(), account: account, contact: one.contact, isMine: false,
           mark: PlainMark(kinds: [.archive], archived: archived))
       }

@@ -58,15 +58,15 @@ extension VaultTests {
       }
       await meeting.session.close()
       let digest = try member.digest(of: mal)
-      try #require(try await eventually { member.vault.meetings.begin(with: digest, isDialling: false) != nil })
+      try #require(try await eventually { member.vault.carrying.meetings.begin(with: digest, isDialling: false) != nil })
       return outcome
     }
 
     /// Whether so many more bytes of waste would be too many of a carrier.
     private func isCharged(_ carrier: Member, at member: Member) throws -> Bool {
       let (digest, now) = (try member.digest(of: carrier), world.clock.monotonic)
-      member.vault.meetings.noteWaste(MeetingMemory.wasteLimit - 1, of: digest, isCarried: true, at: now)
-      return member.vault.meetings.hasWastedEnough(digest, isCarried: true, at: now)
+      member.vault.carrying.meetings.noteWaste(MeetingMemory.wasteLimit - 1, of: digest, isCarried: true, at: now)
+      return member.vault.carrying.meetings.hasWastedEnough(digest, isCarried: true, at: now)
     }
 
     @Test(arguments: Poison.allCases)
@@ -84,7 +84,7 @@ extension VaultTests {
       let id = try Parcel.decode(whole, limit: Parcel.byteLimit).id
       #expect(try dan.carried().allSatisfy { $0.header.id.bytes != id.bytes })
       try await ada.meet(dan)
-      #expect(try ada.vault.carryStatus().account.sentByCarriers == 1)
+      #expect(try ada.vault.carrying.carryStatus().account.sentByCarriers == 1)
     }
 
     @Test(arguments: Poison.allCases)
@@ -96,10 +96,10 @@ extension VaultTests {
       #expect(try await give(poisoned, to: dan) == .taken)
       #expect(try await give(poisoned, to: cleo, isYours: true) == .refused)
       #expect(try cleo.texts().isEmpty)
-      let left = try cleo.vault.carryStatus().leftToday
+      let left = try cleo.vault.carrying.carryStatus().leftToday
       #expect(try await dan.meet(cleo).handedOver == 0)
       #expect(try await give(poisoned, to: cleo, isYours: true) == nil)
-      #expect(try cleo.vault.carryStatus().leftToday == left)
+      #expect(try cleo.vault.carrying.carryStatus().leftToday == left)
       #expect(try await give(whole, to: cleo, isYours: true) == .taken)
       #expect(try cleo.texts() == ["sealed"])
     }
@@ -133,7 +133,7 @@ extension VaultTests {
     {
       let whole = try parcel()
       let digest = try cleo.digest(of: mal)
-      let memory = cleo.vault.meetings
+      let memory = cleo.vault.carrying.meetings
       // Nothing fades meanwhile.
       memory.noteVain(
         MeetingMemory.vainLimit - whole.count / 2, of: digest, isCarried: true, at: cleo.environment.monotonic())
@@ -165,17 +165,17 @@ extension VaultTests {
       try dan.vault.logIn("dan@example.org", friends: [cleo: "cleo@example.org"])
       func left(except: Set<[UInt8]> = []) throws -> [CarriedPost] {
         var search = CarriedSearch()
-        return try dan.vault.carriedForAccounts(&search, except: except)
+        return try dan.vault.meetings.carriedForAccounts(&search, except: except)
       }
       let posts = try left()
       #expect(posts.count == 2 && posts[0].post.id == posts[1].post.id)
       let mine = try #require(posts.first { $0.post.bytes == whole })
       #expect(try left(except: [mine.copy]).allSatisfy { $0.copy != mine.copy })
-      try dan.vault.carriedWereLeft(posts.map(\.copy).filter { $0 != mine.copy })
+      try dan.vault.meetings.carriedWereLeft(posts.map(\.copy).filter { $0 != mine.copy })
       #expect(try left().map(\.copy) == [mine.copy])
-      try dan.vault.carriedWereLeft([mine.copy])
+      try dan.vault.meetings.carriedWereLeft([mine.copy])
       #expect(try left().isEmpty)
-      try dan.vault.carriedCameBack([mine.copy])
+      try dan.vault.meetings.carriedCameBack([mine.copy])
       #expect(try left().map(\.post.bytes) == [whole])
     }
   }

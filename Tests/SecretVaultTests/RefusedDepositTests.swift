@@ -21,8 +21,8 @@ extension VaultTests {
 
     /// Nothing of the secret lies at ben's.
     private func expectNothingStored() throws {
-      #expect(try world[1].vault.secrets().isEmpty)
-      #expect(try world[1].vault.database.share(ofSecret: forged.header.id.bytes) == nil)
+      #expect(try world[1].vault.overview.secrets().isEmpty)
+      #expect(try world[1].vault.core.database.share(ofSecret: forged.header.id.bytes) == nil)
       #expect(try !FileList(world[1].folders.fragmentsPath).names.contains("\(forged.header.id).1"))
     }
 
@@ -30,22 +30,22 @@ extension VaultTests {
       _ failure: LinkFailure?, _ reason: RefusalReason, of peer: String = "ada"
     ) throws {
       #expect(failure?.kind == .refused && failure?.refusal == reason)
-      let logged = try #require(try world[1].vault.log(limit: 1).first)
+      let logged = try #require(try world[1].vault.overview.log(limit: 1).first)
       #expect((logged.event == "refused" || logged.event == "conflicting-header") && logged.peer == peer)
     }
 
     @Test func `a deposit as it should be is kept, and repeating it changes nothing`() async throws {
       #expect(try await forged.deliver(forged.job(1), to: world[1]) == nil)
-      let before = try world[1].vault.secrets()
+      let before = try world[1].vault.overview.secrets()
       let sent = Counter()
       #expect(try await forged.deliver(forged.job(1, progress: { _ in sent.increment() }), to: world[1]) == nil)
       #expect(sent.value == 0)
-      #expect(try world[1].vault.secrets() == before)
-      #expect(try world[1].vault.log(limit: 100).count { $0.event == "share-received" } == 1)
+      #expect(try world[1].vault.overview.secrets() == before)
+      #expect(try world[1].vault.overview.log(limit: 100).count { $0.event == "share-received" } == 1)
     }
 
     @Test func `a share over the quota of shares is refused before its bytes are sent`() async throws {
-      _ = try world[1].vault.set("quota-shares", to: "1")
+      _ = try world[1].vault.core.set("quota-shares", to: "1")
       try await world.share([1], threshold: 2, to: [1, 2])
       let sent = Counter()
       let failure = try await forged.deliver(forged.job(1, progress: { _ in sent.increment() }), to: world[1])
@@ -57,7 +57,7 @@ extension VaultTests {
     }
 
     @Test func `a fragment over the quota of bytes is refused before its bytes are sent`() async throws {
-      _ = try world[1].vault.set("quota-bytes", to: "100K")
+      _ = try world[1].vault.core.set("quota-bytes", to: "100K")
       let sent = Counter()
       let failure = try await forged.deliver(forged.job(1, progress: { _ in sent.increment() }), to: world[1])
       try expectRefused(failure, .quotaBytes)
@@ -66,7 +66,7 @@ extension VaultTests {
     }
 
     @Test func `offers that come at the same time don't get past the quota together`() async throws {
-      _ = try world[1].vault.set("quota-shares", to: "1")
+      _ = try world[1].vault.core.set("quota-shares", to: "1")
       let world = world
       var offers: [(session: HostileRequester, offer: Offer)] = []
       for _ in 0..<16 {
@@ -85,14 +85,14 @@ extension VaultTests {
         return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
       }
       #expect(taken <= 1)
-      #expect(try world[1].vault.database.usage(ofDealer: world[0].vault.identity.keys.digest).count <= 1)
+      #expect(try world[1].vault.core.database.usage(ofDealer: world[0].vault.core.identity.keys.digest).count <= 1)
       for (ada, _) in offers { await ada.session.close() }
     }
 
     @Test func `a peer whose quota is used up gets no share of the next secret, and is named with the reason`()
       async throws
     {
-      _ = try world[1].vault.set("quota-bytes", to: "1K")
+      _ = try world[1].vault.core.set("quota-bytes", to: "1K")
       let leftOut = Collected<String>()
       let report = try await world.share(randomBytes(10_000), threshold: 2) { event in
         if case .leftOut(let peer, let reason, _) = event { leftOut.add("\(peer) \(reason)") }
@@ -102,7 +102,7 @@ extension VaultTests {
     }
 
     @Test func `a deposit that was cut at the last share of the quota is taken up again`() async throws {
-      _ = try world[1].vault.set("quota-shares", to: "1")
+      _ = try world[1].vault.core.set("quota-shares", to: "1")
       world.set(.diesAfterSending(90_000), for: world[1])
       #expect(try await forged.deliver(forged.job(1), to: world[1])?.kind == .cutOff)
       world.set(.none, for: world[1])
@@ -114,34 +114,34 @@ extension VaultTests {
       _ fate: String
     ) async throws {
       let before = try await world.share([4, 5], threshold: 2, name: "before", to: [1, 2], keepsOwnShare: false)
-      _ = try world[1].vault.set("quota-bytes", to: "1T")
+      _ = try world[1].vault.core.set("quota-bytes", to: "1T")
       if fate == "lost" {
         try #require(remove(world[1].folders.settingsPath))
       } else {
         try world[1].rewriteSettings { $0.replacing("1T", with: "9T") }
       }
-      let problem = await refusal { try world[1].vault.settings() }
+      let problem = await refusal { try world[1].vault.core.settings() }
       #expect(problem?.code == .damaged && problem?.hint?.contains("vault settings reset") == true)
-      #expect(world[1].vault.quota == nil)
+      #expect(world[1].vault.core.quota == nil)
       let sent = Counter()
       let failure = try await forged.deliver(forged.job(1, progress: { _ in sent.increment() }), to: world[1])
       try expectRefused(failure, .internalFailure)
       #expect(sent.value == 0)
-      #expect(try world[1].vault.secrets().map(\.id) == [before.id])
+      #expect(try world[1].vault.overview.secrets().map(\.id) == [before.id])
       // Whoever shares hears of it before dealing, and does without that holder.
       let report = try await world.share([1, 2, 3], threshold: 2)
       #expect(report.leftOut == ["ben"])
       // They may have said that its user is to be asked.
       let failed = await refusal { try await world.recover(by: 2, before.id) }
       #expect(failed?.code == .belowThreshold && failed?.reason.contains("ben refused (it had a failure") == true)
-      _ = try world[1].vault.resetSettings()
+      _ = try world[1].vault.core.resetSettings()
       #expect(try await world.recover(by: 2, before.id).bytes == [4, 5])
       #expect(try await forged.deliver(forged.job(1), to: world[1]) == nil)
     }
 
     @Test func `a share that its user deleted is not taken again`() async throws {
       #expect(try await forged.deliver(forged.job(1), to: world[1]) == nil)
-      _ = try world[1].vault.delete(forged.header.id.description)
+      _ = try world[1].vault.overview.delete(forged.header.id.description)
       try expectRefused(await forged.deliver(forged.job(1), to: world[1]), .deleted)
       try expectNothingStored()
     }
@@ -153,10 +153,10 @@ extension VaultTests {
       let other = try forged.otherHeader("something else")
       #expect(other.id == forged.header.id && other.digest != forged.header.digest)
       try expectRefused(await forged.deliver(forged.job(1, header: other), to: world[1]), .conflictingHeader)
-      let details = try world[1].vault.secret(forged.header.id.description)
+      let details = try world[1].vault.overview.secret(forged.header.id.description)
       #expect(details.headerDigest == forged.header.digest.description)
       #expect(details.conflictingHeadersFrom == ["ada"])
-      let evidence = try world[1].vault.database.evidence(aboutSecret: forged.header.id.bytes)
+      let evidence = try world[1].vault.core.database.evidence(aboutSecret: forged.header.id.bytes)
       #expect(evidence.map(\.header) == [other.bytes])
     }
 
@@ -168,7 +168,7 @@ extension VaultTests {
       world.set(.none, for: world[1])
       let other = try forged.otherHeader("the final one")
       #expect(try await forged.deliverOnceFree(forged.job(1, header: other), to: world[1]) == nil)
-      #expect(try world[1].vault.secret("the final one").headerDigest == other.digest.description)
+      #expect(try world[1].vault.overview.secret("the final one").headerDigest == other.digest.description)
     }
 
     @Test func `nobody but the dealer may deliver`() async throws {
@@ -256,7 +256,7 @@ extension VaultTests {
         #expect(try await ada.session.expect(DepositResult.self).refusal == .invalidFragment, "\(pieces.map(\.0))")
         await ada.session.close()
       }
-      #expect(try world[1].vault.secrets().isEmpty)
+      #expect(try world[1].vault.overview.secrets().isEmpty)
     }
 
     @Test func `messages out of turn end the session`() async throws {
@@ -299,7 +299,7 @@ extension VaultTests {
       #expect(try await ada.session.expect(OfferAnswer.self).verdict == .wants(from: 0))
       #expect(try await ada.session.expect(DepositResult.self).refusal == nil)
       #expect(await ada.isHungUp())
-      #expect(try world[1].vault.secrets().map(\.id) == [small.header.id.description])
+      #expect(try world[1].vault.overview.secrets().map(\.id) == [small.header.id.description])
       // What is there already is dropped when it comes once more.
       let again = try await sendAhead(small, pieces: [(0, small.piece(1, 0))], ends: true)
       #expect(try await again.session.expect(OfferAnswer.self).verdict == .complete)
@@ -373,7 +373,7 @@ extension VaultTests {
       }
       try await again.session.send(DepositEnd(request: 9))
       #expect(try await again.session.expect(DepositResult.self).refusal == nil)
-      #expect(try world[1].vault.secrets().count == 1)
+      #expect(try world[1].vault.overview.secrets().count == 1)
     }
 
     @Test func `pieces that are here already can't be sent for ever`() async throws {

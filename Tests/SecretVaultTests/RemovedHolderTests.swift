@@ -13,7 +13,7 @@ extension VaultTests {
     @Test func `a peer that was removed before comes back with no introduction`() async throws {
       let circle = try await Circle { world in
         try world[1].meets(world[2])
-        _ = try world[1].vault.removePeer("cleo")
+        _ = try world[1].vault.trust.removePeer("cleo")
       }
       #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
       await #expect(throws: (any Error).self) { try await circle.ask(1, by: 2) }
@@ -22,25 +22,25 @@ extension VaultTests {
     @Test func `whose card is imported again is introduced again`() async throws {
       let circle = try await Circle()
       let (world, ben) = (circle.world, circle.world[1].vault)
-      _ = try ben.removeIntroduced(ben.introducedHolder(named: "cleo"))
-      #expect(try ben.database.removedCards() == [world[2].vault.identity.keys.digest])
+      _ = try ben.introductions.removeIntroduced(ben.introductions.introducedHolder(named: "cleo"))
+      #expect(try ben.core.database.removedCards() == [world[2].vault.core.identity.keys.digest])
       try world[1].meets(world[2])
-      #expect(try ben.database.removedCards().isEmpty)
+      #expect(try ben.core.database.removedCards().isEmpty)
       #expect(try await circle.ask(1, by: 2) == nil)
       // Known as a holder, too, of what is shared from now on.
       let other = try await world.share([1, 2, 3], threshold: 2, name: "other.txt")
       let id = try #require(bytes(hexadecimal: other.id))
-      #expect(ben.namedHolders(of: id).contains(world[2].vault.identity.keys.digest))
+      #expect(ben.recovering.namedHolders(of: id).contains(world[2].vault.core.identity.keys.digest))
     }
 
     @Test func `a dealer that has removed a peer names it to nobody any more`() async throws {
-      let circle = try await Circle { world in _ = try world[1].vault.set("introductions", to: "off") }
+      let circle = try await Circle { world in _ = try world[1].vault.core.set("introductions", to: "off") }
       let ada = circle.world[0].vault
-      #expect(try ada.database.waitingIntroductions().count == 1)
-      _ = try ada.removePeer("cleo")
-      #expect(try ada.database.waitingIntroductions().count == 1)
-      _ = try circle.world[1].vault.set("introductions", to: "on")
-      await ada.deliverIntroductions(ofSecret: nil)
+      #expect(try ada.core.database.waitingIntroductions().count == 1)
+      _ = try ada.trust.removePeer("cleo")
+      #expect(try ada.core.database.waitingIntroductions().count == 1)
+      _ = try circle.world[1].vault.core.set("introductions", to: "on")
+      await ada.sharing.deliverIntroductions(ofSecret: nil)
       #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
     }
 
@@ -48,13 +48,13 @@ extension VaultTests {
       let circle = try await Circle()
       let (world, id) = (circle.world, circle.report.id)
       let path = world.scratch.path + "/backup"
-      _ = try world[1].vault.setReleasePolicy(.ask, of: id)
-      _ = try world[1].vault.createBackup(to: path, overwrites: false)
+      _ = try world[1].vault.consent.setReleasePolicy(.ask, of: id)
+      _ = try world[1].vault.archive.createBackup(to: path, overwrites: false)
       #expect(try await circle.ask(1, by: 3) == .userAsked)
-      _ = try world[1].vault.refuseRequest(#require(world[1].vault.requests().first).id)
-      _ = try world[1].vault.removeIntroduced(world[1].vault.introducedHolder(named: "cleo"))
+      _ = try world[1].vault.consent.refuseRequest(#require(world[1].vault.consent.requests().first).id)
+      _ = try world[1].vault.introductions.removeIntroduced(world[1].vault.introductions.introducedHolder(named: "cleo"))
       world[1].vault.close()
-      _ = try Vault.restoreBackup(
+      _ = try Archive.restoreBackup(
         from: path, at: world[1].folders, overwrites: true,
         passphrase: { throw VaultError(.wrongPassphrase, "none") }, confirm: { _ in },
         environment: world[1].environment)
@@ -67,11 +67,11 @@ extension VaultTests {
       let circle = try await Circle()
       let world = circle.world
       let path = world.scratch.path + "/backup"
-      _ = try world[1].vault.createBackup(to: path, overwrites: false)
-      _ = try world[1].vault.removeIntroduced(world[1].vault.introducedHolder(named: "cleo"))
+      _ = try world[1].vault.archive.createBackup(to: path, overwrites: false)
+      _ = try world[1].vault.introductions.removeIntroduced(world[1].vault.introductions.introducedHolder(named: "cleo"))
       world[1].vault.close()
       try Data(repeating: 7, count: 8192).write(to: URL(filePath: world[1].folders.databasePath))
-      _ = try Vault.restoreBackup(
+      _ = try Archive.restoreBackup(
         from: path, at: world[1].folders, overwrites: true,
         passphrase: { throw VaultError(.wrongPassphrase, "none") }, confirm: { _ in },
         environment: world[1].environment)
@@ -83,18 +83,18 @@ extension VaultTests {
     func `one damaged introduction costs its own holder alone, and is named`(change: String) async throws {
       let circle = try await Circle()
       let (world, ben) = (circle.world, circle.world[1].vault)
-      let cleo = hexadecimal(world[2].vault.identity.keys.digest.bytes)
+      let cleo = hexadecimal(world[2].vault.core.identity.keys.digest.bytes)
       try world[1].execute("UPDATE introductions SET \(change) WHERE hex(digest) = upper('\(cleo)')")
       #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
-      #expect(try ben.status().damagedIntroductions == [circle.report.id])
+      #expect(try ben.overview.status().damagedIntroductions == [circle.report.id])
       #expect(try await circle.ask(1, by: 3) == nil)
       await #expect(throws: (any Error).self) { try await circle.ask(1, by: 2) }
       // For another secret cleo is introduced all the same.
       let other = try await world.share([1, 2, 3], threshold: 2, name: "other.txt").id
-      #expect(try ben.introducedHolder(named: "cleo").secrets.map(\.id) == [other])
+      #expect(try ben.introductions.introducedHolder(named: "cleo").secrets.map(\.id) == [other])
       circle.loseDealer()
       #expect(try await world.recover(by: 1, circle.report.id).bytes == circle.content)
-      _ = try ben.removeIntroduced(ben.introducedHolder(named: "dan"))
+      _ = try ben.introductions.removeIntroduced(ben.introductions.introducedHolder(named: "dan"))
       #expect(try circle.names(at: 1) == ["cleo, introduced by ada"])
     }
 
@@ -104,47 +104,47 @@ extension VaultTests {
       let names = try circle.names(at: 1)
       try circle.world[1].execute("UPDATE introductions SET card = zeroblob(length(card))")
       #expect(try circle.names(at: 1) == [])
-      _ = try ben.database.clean(at: circle.world.clock.now)
-      #expect(try circle.names(at: 1) == names && ben.status().damagedIntroductions == [])
+      _ = try ben.core.database.clean(at: circle.world.clock.now)
+      #expect(try circle.names(at: 1) == names && ben.overview.status().damagedIntroductions == [])
       #expect(try await circle.ask(1, by: 2) == nil)
     }
 
     @Test func `a peer that is being removed is named to nobody, also if that is cut short`() async throws {
-      let circle = try await Circle { world in _ = try world[1].vault.set("introductions", to: "off") }
+      let circle = try await Circle { world in _ = try world[1].vault.core.set("introductions", to: "off") }
       let ada = circle.world[0].vault
       // As if the program ended before the trust did.
       try circle.world[0].execute(
         "CREATE TRIGGER cut BEFORE DELETE ON peers BEGIN SELECT RAISE(ABORT, 'cut'); END")
-      #expect(throws: (any Error).self) { try ada.removePeer("cleo") }
+      #expect(throws: (any Error).self) { try ada.trust.removePeer("cleo") }
       try circle.world[0].execute("DROP TRIGGER cut")
-      _ = try circle.world[1].vault.set("introductions", to: "on")
-      await ada.deliverIntroductions(ofSecret: nil)
+      _ = try circle.world[1].vault.core.set("introductions", to: "on")
+      await ada.sharing.deliverIntroductions(ofSecret: nil)
       #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
-      _ = try ada.removePeer("cleo")
-      #expect(try ada.peers().map(\.name) == ["ben", "dan"])
+      _ = try ada.trust.removePeer("cleo")
+      #expect(try ada.trust.peers().map(\.name) == ["ben", "dan"])
     }
 
     @Test func `a peer is removed also where something that goes with it fails, and that is said`() async throws {
-      let circle = try await Circle { world in _ = try world[1].vault.set("introductions", to: "off") }
+      let circle = try await Circle { world in _ = try world[1].vault.core.set("introductions", to: "off") }
       let ada = circle.world[0].vault
       let trigger = "CREATE TRIGGER cut BEFORE INSERT ON identity BEGIN SELECT RAISE(ABORT, 'cut'); END"
       try circle.world[0].execute(trigger)
-      #expect(throws: (any Error).self) { try ada.removePeer("cleo") }
-      #expect(try ada.peers().map(\.name) == ["ben", "dan"])
+      #expect(throws: (any Error).self) { try ada.trust.removePeer("cleo") }
+      #expect(try ada.trust.peers().map(\.name) == ["ben", "dan"])
     }
 
     @Test func `who calls himself by somebody's card digest or fingerprint is not taken for that one`() async throws {
       let circle = try await Circle()
       let (ben, dan) = (circle.world[1].vault, circle.world[3].vault)
-      let cleo = try ben.introducedHolder(named: "cleo")
+      let cleo = try ben.introductions.introducedHolder(named: "cleo")
       for (serial, label) in [(7, cleo.cardDigest), (8, cleo.fingerprint)] as [(UInt64, String)] {
-        try ben.update(with: dan.identity.card(label: label, addresses: [], serial: serial))
-        #expect(try ben.introducedHolders().map(\.label).contains(label))
-        #expect(try ben.introducedHolder(named: label).cardDigest == cleo.cardDigest)
+        try ben.introductions.update(with: dan.core.identity.card(label: label, addresses: [], serial: serial))
+        #expect(try ben.introductions.introducedHolders().map(\.label).contains(label))
+        #expect(try ben.introductions.introducedHolder(named: label).cardDigest == cleo.cardDigest)
       }
-      let addition = try ben.acceptIntroduced(cleo, name: nil)
+      let addition = try ben.trust.acceptIntroduced(cleo, name: nil)
       #expect(addition.peer.fingerprint == cleo.fingerprint)
-      #expect(try ben.introducedHolders().map(\.cardDigest) == [dan.identity.keys.digest.description])
+      #expect(try ben.introductions.introducedHolders().map(\.cardDigest) == [dan.core.identity.keys.digest.description])
     }
 
     @Test func `a dealer that names somebody as well doesn't keep him out by its other ones`() async throws {
@@ -152,15 +152,15 @@ extension VaultTests {
       let (world, ben) = (circle.world, circle.world[1].vault)
       try world[1].meets(world[3])
       try world[3].meets(world[1])
-      let dan = world[3].vault.identity.keys.digest
+      let dan = world[3].vault.core.identity.keys.digest
       let forged = try ForgedSecret(by: world[3], to: [world[1], world[2], world[0]], threshold: 2)
       #expect(try await forged.deliver(forged.job(1), to: world[1]) == nil)
-      let record = try #require(try ben.database.secret(forged.header.id.bytes))
-      let cleo = try world[2].vault.ownCard().published
-      #expect(try ben.introduce([(index: 2, card: cleo)], record) == .kept)
-      #expect(try ben.database.introducers(of: cleo.keys.digest).count == 2)
+      let record = try #require(try ben.core.database.secret(forged.header.id.bytes))
+      let cleo = try world[2].vault.core.ownCard().published
+      #expect(try ben.introductions.introduce([(index: 2, card: cleo)], record) == .kept)
+      #expect(try ben.core.database.introducers(of: cleo.keys.digest).count == 2)
       // All that dan's have are taken.
-      while ben.introducedSessions.begin(dan) {}
+      while ben.introductions.introducedSessions.begin(dan) {}
       #expect(try await circle.ask(1, by: 2) == nil)
     }
 
@@ -174,19 +174,19 @@ extension VaultTests {
       }
       let (ada, cleo) = (circle.world[0].vault, circle.world[2].vault)
       #expect(try circle.names(at: 3) == ["ben, introduced by ada"])
-      let record = try #require(try ada.database.secret(circle.header.id.bytes))
-      let handed = HolderCard(index: 3, bytes: try cleo.ownCard().published.encoded())
-      let ben = try #require(try ada.database.peer(circle.world[1].vault.identity.keys.digest))
+      let record = try #require(try ada.core.database.secret(circle.header.id.bytes))
+      let handed = HolderCard(index: 3, bytes: try cleo.core.ownCard().published.encoded())
+      let ben = try #require(try ada.core.database.peer(circle.world[1].vault.core.identity.keys.digest))
       if isCut {
         // As if the program ended before the card itself was kept.
-        try ada.database.write { db in
+        try ada.core.database.write { db in
           try db.execute(
             sql: "CREATE TRIGGER cut BEFORE UPDATE ON peers BEGIN SELECT RAISE(ABORT, 'cut'); END")
         }
-        #expect(throws: (any Error).self) { try ada.takeCards([handed], about: record, from: ben) }
-        try ada.database.write { db in try db.execute(sql: "DROP TRIGGER cut") }
+        #expect(throws: (any Error).self) { try ada.introductions.takeCards([handed], about: record, from: ben) }
+        try ada.core.database.write { db in try db.execute(sql: "DROP TRIGGER cut") }
       } else {
-        #expect(try ada.takeCards([handed], about: record, from: ben) == [cleo.identity.keys.digest])
+        #expect(try ada.introductions.takeCards([handed], about: record, from: ben) == [cleo.core.identity.keys.digest])
       }
       #expect(
         try await circle.deliver(from: 0) {

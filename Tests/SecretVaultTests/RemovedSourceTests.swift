@@ -19,7 +19,7 @@ extension VaultTests {
     /// Shares the file; `meddle` runs when it has been read and before anything is delivered.
     private func share(_ path: String, meddle: @escaping @Sendable () throws -> Void) async throws -> ShareReport {
       let problems = Collected<String>()
-      let report = try await world[0].vault.share(
+      let report = try await world[0].vault.sharing.share(
         ShareRequest(source: .file(path: path), threshold: 2, removesSource: true)
       ) { event in
         guard case .sealed = event else { return }
@@ -104,7 +104,7 @@ extension VaultTests {
         try world[other].meets(world[0])
       }
       let path = try world.scratch.write([1, 2, 3], as: "diary")
-      let report = try await world[0].vault.share(
+      let report = try await world[0].vault.sharing.share(
         ShareRequest(
           source: .file(path: path), threshold: 2, includesLabels: includesLabels, keepsOwnShare: false,
           removesSource: true)
@@ -124,15 +124,15 @@ extension VaultTests {
       let link = world.scratch.path + "/link"
       try #require(symlink(path, link) == 0)
       let failure = await refusal {
-        try await world[0].vault.share(
+        try await world[0].vault.sharing.share(
           ShareRequest(source: .file(path: link), threshold: 2, removesSource: true)
         ) { _ in }
       }
       #expect(failure?.code == .usage && failure?.reason.hasPrefix("\(link) is a link") == true)
       #expect(world.network.dialled.isEmpty)
-      #expect(try world[0].vault.secrets().isEmpty && contents(path) == [1, 2, 3] && contents(link) == [1, 2, 3])
+      #expect(try world[0].vault.overview.secrets().isEmpty && contents(path) == [1, 2, 3] && contents(link) == [1, 2, 3])
       // Without the wish to remove it, it is a file like any other.
-      let report = try await world[0].vault.share(ShareRequest(source: .file(path: link), threshold: 2)) { _ in }
+      let report = try await world[0].vault.sharing.share(ShareRequest(source: .file(path: link), threshold: 2)) { _ in }
       #expect(report.isFinished && !report.sourceRemoved && report.sourceRemovalFailure == nil)
     }
   }

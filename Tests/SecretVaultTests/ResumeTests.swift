@@ -15,7 +15,7 @@ extension VaultTests {
       world.set(.diesAfterSending(cut), for: world[1])
       let first = try await forged.deliver(forged.job(1), to: world[1])
       #expect(first?.kind == .cutOff && first?.refusal == nil)
-      #expect(try world[1].vault.secrets().isEmpty)
+      #expect(try world[1].vault.overview.secrets().isEmpty)
       world.set(.none, for: world[1])
       let sent = Counter()
       let job = try forged.job(1, progress: { _ in sent.increment() })
@@ -23,7 +23,7 @@ extension VaultTests {
       // What had arrived whole was not sent again: all that went through, but the piece or two on the line.
       let arrived = cut / 65_600
       #expect(sent.value <= 8 - arrived + 2 && sent.value < 8 && sent.value >= 8 - arrived)
-      #expect(try world[1].vault.secret(forged.header.id.description).summary.ownIndex == 1)
+      #expect(try world[1].vault.overview.secret(forged.header.id.description).summary.ownIndex == 1)
     }
 
     @Test func `a cut deposit goes on after the holder was restarted`() async throws {
@@ -45,7 +45,7 @@ extension VaultTests {
       _ = try await forged.deliver(forged.job(1), to: world[1])
       #expect(
         try await eventually {
-          try world[1].vault.database.clean(at: world.clock.now + 700_000_000).expiredPartials == 1
+          try world[1].vault.core.database.clean(at: world.clock.now + 700_000_000).expiredPartials == 1
         })
       #expect(try FileList(world[1].folders.fragmentsPath).names.isEmpty)
     }
@@ -67,7 +67,7 @@ extension VaultTests {
       await one.session.close()
       let vault = world[1].vault
       let pieces = LocalPieces(
-        reader: try vault.database.openFragment(of: forged.header.id.bytes, index: 1), header: forged.header, index: 1)
+        reader: try vault.core.database.openFragment(of: forged.header.id.bytes, index: 1), header: forged.header, index: 1)
       let count = Counter()
       try await pieces.fetch(first: 0, count: 8) { _ in count.increment() }
       #expect(count.value == 8)
@@ -190,9 +190,9 @@ extension VaultTests {
       try world[0].restart()
       world.set(.none, for: world[2])
       world.clock.advance(milliseconds: 3_600_000)
-      let outbox = Task { await world[0].vault.runOutbox() }
+      let outbox = Task { await world[0].vault.sharing.runOutbox() }
       let dealer = world[0].vault
-      #expect(try await eventually { try dealer.secret(report.id).summary.delivered == 2 })
+      #expect(try await eventually { try dealer.overview.secret(report.id).summary.delivered == 2 })
       outbox.cancel()
       await outbox.value
       for member in world.members.indices { #expect(try await world.recover(by: member).bytes == secret) }
@@ -205,20 +205,20 @@ extension VaultTests {
       let report = try await world.share([1, 2, 3], threshold: 2)
       world.set(.none, for: world[2])
       let events = Collected<Delivery>()
-      let retried = try await world[0].vault.retry(report.id) {
+      let retried = try await world[0].vault.sharing.retry(report.id) {
         if case .delivery(let delivery) = $0 { events.add(delivery) }
       }
       #expect(retried.count == 1 && retried[0].placed == 3 && !retried[0].isFinished)
       #expect(Set(events.all.map { "\($0.peer) \($0.state)" }) == ["cleo delivered", "dan unreachable"])
       world.set(.none, for: world[3])
-      #expect(try await world[0].vault.retry(nil) { _ in }.first?.isFinished == true)
-      #expect(try await world[0].vault.retry(nil) { _ in }.isEmpty)
+      #expect(try await world[0].vault.sharing.retry(nil) { _ in }.first?.isFinished == true)
+      #expect(try await world[0].vault.sharing.retry(nil) { _ in }.isEmpty)
       #expect(try FileList(world[0].folders.fragmentsPath).names == ["\(report.id).1"])
     }
 
     @Test func `attempts wait longer and longer, an hour at most`() {
       #expect(
-        (1...12).map { Vault.backoff(attempts: $0) / 1000 } == [
+        (1...12).map { Introductions.backoff(attempts: $0) / 1000 } == [
           15, 30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600, 3600,
         ])
     }

@@ -63,11 +63,11 @@ import Testing
   @Test func `several settings are changed together, or none`() throws {
     let world = try TestWorld(1)
     let vault = world[0].vault
-    let changed = try vault.set([("carry-bytes", "32M"), ("carry-battery", "50")])
+    let changed = try vault.core.set([("carry-bytes", "32M"), ("carry-battery", "50")])
     #expect(changed.map(\.value) == ["32M", "50"])
-    #expect(throws: VaultError.self) { try vault.set([("carry-bytes", "1M"), ("carry-battery", "101")]) }
-    #expect(throws: VaultError.self) { try vault.set([("carry-bytes", "1M"), ("carry-colour", "red")]) }
-    #expect(vault.settingValue("carry-bytes") == "32M" && vault.settingValue("carry-battery") == "50")
-    #expect(try vault.set([("carry-bytes", ""), ("carry-battery", "")]).map(\.value) == ["64M", "20"])
+    #expect(throws: VaultError.self) { try vault.core.set([("carry-bytes", "1M"), ("carry-battery", "101")]) }
+    #expect(throws: VaultError.self) { try vault.core.set([("carry-bytes", "1M"), ("carry-colour", "red")]) }
+    #expect(vault.core.settingValue("carry-bytes") == "32M" && vault.core.settingValue("carry-battery") == "50")
+    #expect(try vault.core.set([("carry-bytes", ""), ("carry-battery", "")]).map(\.value) == ["64M", "20"])
   }
 }

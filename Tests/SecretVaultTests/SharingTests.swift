@@ -37,7 +37,7 @@ extension VaultTests {
       let world = try TestWorld(3)
       let secret = randomBytes(300_000)
       let report = try await world.share(secret, threshold: 3)
-      let header = try world[0].vault.header(of: world[0].vault.resolve(report.id))
+      let header = try world[0].vault.directory.header(of: world[0].vault.directory.resolve(report.id))
       for member in world.members {
         var fragmentBytes = 0
         for file in files(below: world.scratch.path + "/" + member.name) {
@@ -65,15 +65,15 @@ extension VaultTests {
 
     @Test func `every holder sees who dealt what, and is told of it`() async throws {
       let world = try TestWorld(3)
-      _ = try world[1].vault.set("notify-command", to: "tell")
+      _ = try world[1].vault.core.set("notify-command", to: "tell")
       let report = try await world.share(randomBytes(10), threshold: 2, description: "the will")
-      let held = try #require(try world[1].vault.secrets().first)
+      let held = try #require(try world[1].vault.overview.secrets().first)
       #expect(held.id == report.id && held.description == "the will" && held.origin == .held)
       #expect(held.dealer == "ada" && held.ownIndex == 2 && held.threshold == 2 && held.shareCount == 3)
       let told = try #require(world.notifications.told(to: world[1]).first)
       #expect(told.command == "tell" && told.event.event == "share-received" && told.event.peer == "ada")
       #expect(told.event.secret == report.id && told.event.description == "the will")
-      #expect(try world[1].vault.log(limit: 10).contains { $0.event == "share-received" && $0.peer == "ada" })
+      #expect(try world[1].vault.overview.log(limit: 10).contains { $0.event == "share-received" && $0.peer == "ada" })
     }
 
     @Test func `a dealer without an own share can't recover, and the holders can`() async throws {
@@ -92,10 +92,10 @@ extension VaultTests {
       let path = try world.scratch.write([1, 2, 3], as: "diary")
       var request = ShareRequest(source: .file(path: path), threshold: 3, removesSource: true)
       world.set(.refuses, for: world[2])
-      let unfinished = try await world[0].vault.share(request) { _ in }
+      let unfinished = try await world[0].vault.sharing.share(request) { _ in }
       #expect(!unfinished.isRecoverable && !unfinished.sourceRemoved && contents(path) == [1, 2, 3])
       request.threshold = 2
-      let finished = try await world[0].vault.share(request) { _ in }
+      let finished = try await world[0].vault.sharing.share(request) { _ in }
       #expect(finished.isRecoverable && finished.sourceRemoved && contents(path) == nil)
     }
 

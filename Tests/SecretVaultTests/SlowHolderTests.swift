@@ -127,7 +127,7 @@ extension VaultTests {
       let (ben, cleo) = (world[1], world[2])
       world.network.serve(ben.address) { transport in
         _ = try? await eventually { world.network.dialled.contains(cleo.address.description) }
-        await ben.vault.answer(transport)
+        await ben.vault.answering.answer(transport)
       }
       world.set(.drips(.drip), for: ben)
       // She doesn't wait for another word in her first session, once she has released her share.
@@ -137,12 +137,12 @@ extension VaultTests {
       world.network.serve(cleo.address) { transport in
         await isBenHeard.wait()
         calls.increment()
-        guard calls.value == 1 else { return await cleo.vault.answer(transport) }
+        guard calls.value == 1 else { return await cleo.vault.answering.answer(transport) }
         let watch = Task {
-          _ = try await eventually { try hasty.log(limit: 10).contains { $0.event == "share-released" } }
+          _ = try await eventually { try hasty.overview.log(limit: 10).contains { $0.event == "share-released" } }
           world.clock.skip(haste)
         }
-        await hasty.answer(transport)
+        await hasty.answering.answer(transport)
         watch.cancel()
         world.clock.skip(patience)
       }

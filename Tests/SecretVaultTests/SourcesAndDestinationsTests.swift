@@ -29,11 +29,11 @@ extension VaultTests {
       let secret = randomBytes(byteCount)
       let source = try pipe(giving: secret)
       defer { close(source) }
-      let report = try await world[0].vault.share(
+      let report = try await world[0].vault.sharing.share(
         ShareRequest(source: .descriptor(source, name: "dump.sql"), threshold: 2)
       ) { _ in }
       #expect(report.isFinished)
-      let recovered = try await world[1].vault.recover(
+      let recovered = try await world[1].vault.recovering.recover(
         nil, to: .folder(path: world[1].desk, overwrites: false)
       ) { _ in }
       #expect(recovered.suggestedName == "dump.sql" && recovered.path == world[1].desk + "/dump.sql")
@@ -47,7 +47,7 @@ extension VaultTests {
       try await world.share(secret, threshold: 2)
       let path = world.scratch.path + "/stream"
       let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
-      let report = try await world[1].vault.recover(nil, to: .descriptor(descriptor)) { _ in }
+      let report = try await world[1].vault.recovering.recover(nil, to: .descriptor(descriptor)) { _ in }
       close(descriptor)
       #expect(report.path == nil && report.suggestedName == "letter.txt" && report.byteCount == 200_000)
       #expect(contents(path) == secret)
@@ -62,7 +62,7 @@ extension VaultTests {
       let path = world.scratch.path + "/stream"
       let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
       let failure = await refusal {
-        try await world[0].vault.recover(nil, to: .descriptor(descriptor)) { event in
+        try await world[0].vault.recovering.recover(nil, to: .descriptor(descriptor)) { event in
           if case .progress = event { world.set(.refuses, for: world[1]) }
         }
       }
@@ -72,7 +72,7 @@ extension VaultTests {
       #expect(failure?.code == .belowThreshold)
       #expect(failure?.hint?.hasPrefix("what was written so far is incomplete") == true)
       #expect(failure?.description.contains("nothing was written") == false)
-      #expect(try world[0].vault.log(limit: 1).first?.event == "recovery-failed")
+      #expect(try world[0].vault.overview.log(limit: 1).first?.event == "recovery-failed")
     }
 
     @Test func `a descriptor that got all of a dealer's inconsistent file is called incomplete, too`() async throws {
@@ -84,7 +84,7 @@ extension VaultTests {
       let path = world.scratch.path + "/stream"
       let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
       let failure = await refusal {
-        try await world[1].vault.recover(nil, to: .descriptor(descriptor)) { _ in }
+        try await world[1].vault.recovering.recover(nil, to: .descriptor(descriptor)) { _ in }
       }
       close(descriptor)
       #expect(failure?.code == .damaged && contents(path)?.isEmpty == false)
@@ -98,7 +98,7 @@ extension VaultTests {
       world.set(.refuses, for: world[1])
       let path = world.scratch.path + "/stream"
       let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
-      let failure = await refusal { try await world[0].vault.recover(nil, to: .descriptor(descriptor)) { _ in } }
+      let failure = await refusal { try await world[0].vault.recovering.recover(nil, to: .descriptor(descriptor)) { _ in } }
       close(descriptor)
       #expect(contents(path) == [] && failure?.hint?.hasPrefix("nothing was written") == true)
     }
@@ -111,8 +111,8 @@ extension VaultTests {
       let world = try TestWorld(2)
       let source = try pipe(giving: [1, 2, 3])
       defer { close(source) }
-      _ = try await world[0].vault.share(ShareRequest(source: .descriptor(source, name: name), threshold: 2)) { _ in }
-      let report = try await world[1].vault.recover(
+      _ = try await world[0].vault.sharing.share(ShareRequest(source: .descriptor(source, name: name), threshold: 2)) { _ in }
+      let report = try await world[1].vault.recovering.recover(
         nil, to: .folder(path: world[1].desk, overwrites: false)
       ) { _ in }
       #expect(report.path == world[1].desk + "/" + safe)
@@ -123,10 +123,10 @@ extension VaultTests {
       let world = try TestWorld(2)
       let source = try pipe(giving: [1])
       defer { close(source) }
-      _ = try await world[0].vault.share(
+      _ = try await world[0].vault.sharing.share(
         ShareRequest(source: .descriptor(source, name: "../../outside"), threshold: 2)
       ) { _ in }
-      let report = try await world[1].vault.recover(
+      let report = try await world[1].vault.recovering.recover(
         nil, to: .folder(path: world[1].desk, overwrites: false)
       ) { _ in }
       #expect(report.path == world[1].desk + "/outside")
@@ -139,10 +139,10 @@ extension VaultTests {
       _ = try world.scratch.write([9], as: "ben-desk/letter.txt")
       let failure = try #require(
         await refusal {
-          try await world[1].vault.recover(nil, to: .folder(path: world[1].desk, overwrites: false)) { _ in }
+          try await world[1].vault.recovering.recover(nil, to: .folder(path: world[1].desk, overwrites: false)) { _ in }
         })
       #expect(failure.code == .outputExists && contents(path) == [9])
-      _ = try await world[1].vault.recover(nil, to: .folder(path: world[1].desk, overwrites: true)) { _ in }
+      _ = try await world[1].vault.recovering.recover(nil, to: .folder(path: world[1].desk, overwrites: true)) { _ in }
       #expect(contents(path) == [1, 2, 3])
     }
 
@@ -150,16 +150,16 @@ extension VaultTests {
       let world = try TestWorld(2)
       let vault = world[0].vault
       let missing = await refusal {
-        try await vault.share(ShareRequest(source: .file(path: "/nowhere/at/all"), threshold: 2)) { _ in }
+        try await vault.sharing.share(ShareRequest(source: .file(path: "/nowhere/at/all"), threshold: 2)) { _ in }
       }
       #expect(missing?.code == .inputOutput && missing?.reason.contains("/nowhere/at/all") == true)
       let folder = await refusal {
-        try await vault.share(ShareRequest(source: .file(path: world[0].desk), threshold: 2)) { _ in }
+        try await vault.sharing.share(ShareRequest(source: .file(path: world[0].desk), threshold: 2)) { _ in }
       }
       #expect(folder?.code == .inputOutput && folder?.hint != nil)
       try await world.share([1], threshold: 2)
       let output = await refusal {
-        try await vault.recover(nil, to: .file(path: "/nowhere/at/all", overwrites: false)) { _ in }
+        try await vault.recovering.recover(nil, to: .file(path: "/nowhere/at/all", overwrites: false)) { _ in }
       }
       #expect(output?.code == .inputOutput)
     }

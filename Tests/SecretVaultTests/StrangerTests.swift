@@ -14,20 +14,20 @@ extension VaultTests {
       try world[0].meets(world[1])
       try world[1].meets(world[0])
       try world[2].meets(world[1])
-      _ = try world[1].vault.set("notify-command", to: "tell")
+      _ = try world[1].vault.core.set("notify-command", to: "tell")
       // All within a minute, unless a test says otherwise.
     }
 
     private func refusals(of peer: String? = nil) throws -> (logged: Int, told: Int) {
       (
-        try world[1].vault.log(limit: 1000).count { $0.event == "refused" && $0.peer == peer },
+        try world[1].vault.overview.log(limit: 1000).count { $0.event == "refused" && $0.peer == peer },
         world.notifications.told(to: world[1]).count { $0.event.event == "refused" && $0.event.peer == peer }
       )
     }
 
     private func knock(_ times: Int) async throws {
       for _ in 0..<times {
-        #expect(await refusal { try await world[2].vault.pingPeer("ben") }?.code == .refused)
+        #expect(await refusal { try await world[2].vault.links.pingPeer("ben") }?.code == .refused)
       }
     }
 
@@ -44,11 +44,11 @@ extension VaultTests {
       let dials = Counter()
       world.network.serve(ben.address) { transport in
         dials.increment()
-        await ben.vault.answer(Displaced(transport, to: "[2001:db8::\(dials.value)]:40000"))
+        await ben.vault.answering.answer(Displaced(transport, to: "[2001:db8::\(dials.value)]:40000"))
       }
       try await knock(5)
       #expect(try await eventually { try refusals() == (1, 1) })
-      world.network.serve(ben.address) { await ben.vault.answer(Displaced($0, to: "[2001:db8:0:1::1]:40000")) }
+      world.network.serve(ben.address) { await ben.vault.answering.answer(Displaced($0, to: "[2001:db8:0:1::1]:40000")) }
       try await knock(1)
       #expect(try await eventually { try refusals() == (2, 2) })
     }

@@ -15,18 +15,18 @@ extension VaultTests {
         let world = try TestWorld(3)
         let content = randomBytes(count)
         let shared = try await world.share(content, threshold: 3)
-        let report = try await world[1].vault.unlock(shared.id) { _ in }
+        let report = try await world[1].vault.recovering.unlock(shared.id) { _ in }
         #expect(report.secret.isUnlocked && report.holders.count { $0.state == .answered } == 2)
         for member in [world[0], world[2]] { world.set(.refuses, for: member) }
         let events = Collected<RecoveryEvent>()
         let recovered = try await world.recover(by: 1) { events.add($0) }
         #expect(recovered.bytes == content && recovered.report.holders.isEmpty && recovered.report.secret.isUnlocked)
         #expect(!events.all.contains { if case .asking = $0 { true } else { false } })
-        let inMemory = try await world[1].vault.recoverContent(
-          nil, limit: 5_000_000, passwords: Vault.noPassword, events: { _ in })
+        let inMemory = try await world[1].vault.recovering.recoverContent(
+          nil, limit: 5_000_000, passwords: Recovering.noPassword, events: { _ in })
         let body = inMemory.body.withUnsafeBytes { Array($0) }
         #expect(body == content)
-        let log = try world[1].vault.log(limit: 10).map(\.event)
+        let log = try world[1].vault.overview.log(limit: 10).map(\.event)
         #expect(log.contains("unlocked"))
       }
     }
@@ -34,12 +34,12 @@ extension VaultTests {
     @Test func `what is unlocked already needs no peer to stay so`() async throws {
       let world = try TestWorld(2)
       let shared = try await world.share(randomBytes(10), threshold: 2)
-      _ = try await world[1].vault.unlock(shared.id) { _ in }
+      _ = try await world[1].vault.recovering.unlock(shared.id) { _ in }
       world.set(.refuses, for: world[0])
-      let report = try await world[1].vault.unlock(shared.id) { _ in }
+      let report = try await world[1].vault.recovering.unlock(shared.id) { _ in }
       #expect(report.holders.isEmpty)
       world[1].unlocked.lock(try id(shared.id))
-      let failure = await refusal { try await world[1].vault.unlock(shared.id) { _ in } }
+      let failure = await refusal { try await world[1].vault.recovering.unlock(shared.id) { _ in } }
       #expect(failure?.code == .belowThreshold)
       #expect(world[1].unlocked.ids().isEmpty)
     }
@@ -48,11 +48,11 @@ extension VaultTests {
       let world = try TestWorld(2)
       let one = try await world.share(randomBytes(10), threshold: 2, description: "one")
       _ = try await world.share(randomBytes(10), threshold: 2, name: "other", description: "two")
-      _ = try await world[1].vault.unlock("one") { _ in }
-      #expect(try world[1].vault.secrets().filter(\.isUnlocked).map(\.description) == ["one"])
-      #expect(try world[1].vault.secret(one.id).summary.isUnlocked)
-      #expect(try world[1].vault.secret("two").summary.isUnlocked == false)
-      _ = try world[1].vault.delete("one")
+      _ = try await world[1].vault.recovering.unlock("one") { _ in }
+      #expect(try world[1].vault.overview.secrets().filter(\.isUnlocked).map(\.description) == ["one"])
+      #expect(try world[1].vault.overview.secret(one.id).summary.isUnlocked)
+      #expect(try world[1].vault.overview.secret("two").summary.isUnlocked == false)
+      _ = try world[1].vault.overview.delete("one")
       #expect(world[1].unlocked.ids().isEmpty)
     }
 
@@ -61,13 +61,13 @@ extension VaultTests {
       let content = randomBytes(100_000)
       var request = ShareRequest(source: .file(path: try world.scratch.write(content, as: "letter")), threshold: 2)
       request.password = try SharePassword(secretBytes("open"), logarithm: 15)
-      let shared = try await world[0].vault.share(request) { _ in }
-      _ = try await world[1].vault.unlock(shared.id) { _ in }
+      let shared = try await world[0].vault.sharing.share(request) { _ in }
+      _ = try await world[1].vault.recovering.unlock(shared.id) { _ in }
       let unanswered = await refusal { try await world.recover(by: 1) }
       #expect(unanswered?.code == .wrongPassword)
       #expect(world.desk(of: 1).isEmpty)
       let path = world[1].desk + "/out"
-      _ = try await world[1].vault.recover(
+      _ = try await world[1].vault.recovering.recover(
         nil, to: .file(path: path, overwrites: false),
         passwords: { (_) async throws in
           do { return try secretBytes("open") } catch {
@@ -81,7 +81,7 @@ extension VaultTests {
       for isCut in [false, true] {
         let world = try TestWorld(2)
         let shared = try await world.share(randomBytes(200_000), threshold: 2)
-        _ = try await world[1].vault.unlock(shared.id) { _ in }
+        _ = try await world[1].vault.recovering.unlock(shared.id) { _ in }
         guard let kept = try world[1].unlocked.secret(try id(shared.id)) else {
           Issue.record("it isn't unlocked")
           return
@@ -112,7 +112,7 @@ extension VaultTests {
         at: world[1].folders, passphrase: { throw VaultError(.other, "none") },
         environment: environment)
       let events = Collected<RecoveryEvent>()
-      let failure = await refusal { try await vault.unlock(shared.id) { events.add($0) } }
+      let failure = await refusal { try await vault.recovering.unlock(shared.id) { events.add($0) } }
       #expect(failure?.code == .other && events.all.isEmpty)
     }
 
@@ -125,12 +125,12 @@ extension VaultTests {
           throw VaultError(.other, "no memory")
         }
       }
-      let stretched = try Vault.stretchedPassphrase(
+      let stretched = try VaultCore.stretchedPassphrase(
         at: world[0].folders, passphrase: { try passphrase("correct horse") })
-      let other = try Vault.stretchedPassphrase(
+      let other = try VaultCore.stretchedPassphrase(
         at: world[1].folders, passphrase: { try passphrase("correct horse") })
       let wrong = await refusal {
-        _ = try Vault.stretchedPassphrase(
+        _ = try VaultCore.stretchedPassphrase(
           at: world[0].folders, passphrase: { try passphrase("wrong") })
       }
       #expect(wrong?.code == .wrongPassphrase)
@@ -148,9 +148,9 @@ extension VaultTests {
           }, stretched: { copy.withLock { $0.take() } }, environment: world[0].environment)
       }
       let asks = Mutex(0)
-      #expect(try open(stretched, asks: asks).ownIdentity().card.label == "ada")
+      #expect(try open(stretched, asks: asks).core.ownIdentity().card.label == "ada")
       #expect(asks.withLock { $0 } == 0)
-      #expect(try open(other, asks: asks).ownIdentity().card.label == "ada")
+      #expect(try open(other, asks: asks).core.ownIdentity().card.label == "ada")
       #expect(asks.withLock { $0 } == 1)
     }
   }

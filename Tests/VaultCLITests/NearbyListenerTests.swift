@@ -48,7 +48,7 @@ struct NearbyListenerTests {
     defer { try? FileManager.default.removeItem(at: folder) }
     let vault = try vault(below: folder)
     defer { vault.close() }
-    _ = try vault.set("ble", to: "on")
+    _ = try vault.core.set("ble", to: "on")
     let radio = TestRadio()
     let (looking, looks) = AsyncStream.makeStream(of: Void.self)
     let mayFind = DispatchSemaphore(value: 0)

@@ -11,7 +11,7 @@ import Testing
 
   init() async throws {
     house = try House("ann", "ben", "cleo")
-    _ = try await house[0].vault.createKey(named: "family", threshold: 2, recipients: ["ben"]) { _ in }
+    _ = try await house[0].vault.items.createKey(named: "family", threshold: 2, recipients: ["ben"]) { _ in }
     let group = try await house[0].groups.create(house.plan("Family"))
     for person in house.people.dropFirst() {
       _ = try await house[0].groups.invite(person.name, to: group)
@@ -34,7 +34,7 @@ import Testing
   }
 
   private func add(_ text: String, by number: Int = 0) async throws -> ItemSummary {
-    let item = try await house[number].vault.addItem(
+    let item = try await house[number].vault.items.addItem(
       ItemRequest(source: .file(path: try write(text))), under: "family")
     _ = try await house[number].groups.add(item.id, to: family(number))
     return item
@@ -43,14 +43,14 @@ import Testing
   /// Changes an item, and brings it to the servers.
   private func edit(_ id: String, _ text: String, by number: Int) async throws -> (ItemChange, [GroupFacts]) {
     let person = house[number]
-    let change = try await person.vault.changeItem(id, .source(ItemRequest(source: .file(path: try write(text)))))
+    let change = try await person.vault.items.changeItem(id, .source(ItemRequest(source: .file(path: try write(text)))))
     return (change, try await person.groups.replace(change).overtaken.map(\.group))
   }
 
-  private func ids(_ number: Int) throws -> [String] { try house[number].vault.items().map(\.id).sorted() }
+  private func ids(_ number: Int) throws -> [String] { try house[number].vault.items.items().map(\.id).sorted() }
 
   private func text(_ id: String, by number: Int) async throws -> String {
-    let content = try await house[number].vault.itemContent(id)
+    let content = try await house[number].vault.items.itemContent(id)
     return content.body.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
   }
 
@@ -98,7 +98,7 @@ import Testing
   @Test func `an item that was lost comes back from the group`() async throws {
     let item = try await add("first")
     try await meet()
-    _ = try house[1].vault.deleteItem(item.id)
+    _ = try house[1].vault.items.deleteItem(item.id)
     try await meet([1])
     #expect(try ids(1) == [item.id])
   }
@@ -135,13 +135,13 @@ import Testing
 
   @Test func `who puts somebody's own item into a group gets no later edit of it, and takes nothing away`() async throws
   {
-    let item = try await house[0].vault.addItem(
+    let item = try await house[0].vault.items.addItem(
       ItemRequest(source: .file(path: try write("first"))), under: "family")
-    _ = try await house[0].vault.sendItem(item.id, to: "ben")
-    _ = try await house[1].vault.acceptItem(item.id)
+    _ = try await house[0].vault.items.sendItem(item.id, to: "ben")
+    _ = try await house[1].vault.items.acceptItem(item.id)
     _ = try await house[1].groups.add(item.id, to: family(1))
     try await meet()
-    let change = try await house[0].vault.changeItem(
+    let change = try await house[0].vault.items.changeItem(
       item.id, .source(ItemRequest(source: .file(path: try write("second")))))
     let (reports, overtaken, foreign) = try await house[0].groups.replace(change)
     #expect(reports.isEmpty && overtaken.isEmpty && foreign.map(\.name) == ["Family"])
@@ -155,10 +155,10 @@ import Testing
   }
 
   @Test func `deleting what somebody else has put into a group takes it from nobody else`() async throws {
-    let item = try await house[0].vault.addItem(
+    let item = try await house[0].vault.items.addItem(
       ItemRequest(source: .file(path: try write("first"))), under: "family")
-    _ = try await house[0].vault.sendItem(item.id, to: "ben")
-    _ = try await house[1].vault.acceptItem(item.id)
+    _ = try await house[0].vault.items.sendItem(item.id, to: "ben")
+    _ = try await house[1].vault.items.acceptItem(item.id)
     _ = try await house[1].groups.add(item.id, to: family(1))
     try await meet()
     #expect(try await house[0].groups.groups(ofItem: item.id).isEmpty)
@@ -171,8 +171,8 @@ import Testing
   @Test func `refusing what a peer has sent takes nothing from a group that has the same`() async throws {
     let item = try await add("first")
     try await meet()
-    _ = try await house[0].vault.sendItem(item.id, to: "ben")
-    let sent = try house[1].vault.deletableItem(item.id, from: "ann")
+    _ = try await house[0].vault.items.sendItem(item.id, to: "ben")
+    let sent = try house[1].vault.items.deletableItem(item.id, from: "ann")
     #expect(sent.state == .waiting)
     let (reports, foreign) = try await house[1].groups.delete(sent)
     #expect(reports.isEmpty && foreign.isEmpty)
@@ -182,10 +182,10 @@ import Testing
   }
 
   @Test func `what somebody else has put there is in step once its owner says so`() async throws {
-    let item = try await house[0].vault.addItem(
+    let item = try await house[0].vault.items.addItem(
       ItemRequest(source: .file(path: try write("first"))), under: "family")
-    _ = try await house[0].vault.sendItem(item.id, to: "ben")
-    _ = try await house[1].vault.acceptItem(item.id)
+    _ = try await house[0].vault.items.sendItem(item.id, to: "ben")
+    _ = try await house[1].vault.items.acceptItem(item.id)
     _ = try await house[1].groups.add(item.id, to: family(1))
     try await meet()
     _ = try await house[0].groups.add(item.id, to: family(0))
@@ -201,14 +201,14 @@ import Testing
     async throws
   {
     let item = try await add("first")
-    _ = try house[1].vault.set("keep-free", to: "100000T")
+    _ = try house[1].vault.core.set("keep-free", to: "100000T")
     let own = try await add("mine", by: 1)
     let error = await vaultError { try await meet([1]) }
     #expect(error?.code == .inputOutput && error?.reason.contains("too little of the disk") == true)
     #expect(try ids(1) == [own.id])
     try await meet([0])
     #expect(try ids(0) == [item.id, own.id].sorted())
-    _ = try house[1].vault.set("keep-free", to: "0")
+    _ = try house[1].vault.core.set("keep-free", to: "0")
     try await meet([1])
     #expect(try ids(1) == [item.id, own.id].sorted())
   }
@@ -218,6 +218,6 @@ import Testing
     try await meet()
     _ = try await house[1].groups.leave(family(1), erases: false)
     #expect(try ids(1) == [item.id])
-    #expect(try house[1].vault.groups(ofItem: item.id).isEmpty)
+    #expect(try house[1].vault.items.groups(ofItem: item.id).isEmpty)
   }
 }

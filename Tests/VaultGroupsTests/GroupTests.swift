@@ -33,19 +33,19 @@ import VaultProtocol
     #expect(error?.code == .unreachable && error?.reason.contains("https://s3.example.org") == true)
     #expect(try await house[0].groups.list().isEmpty)
     #expect(house.servers.values.allSatisfy { $0.userCount == 0 })
-    #expect(try house[0].vault.groupFolders.names().isEmpty)
+    #expect(try house[0].vault.core.groupFolders.names().isEmpty)
   }
 
   @Test func `what an interrupted creation has left goes, and a group that came about stays`() async throws {
     let house = try House("ann")
     let groups = house[0].groups
-    let id = try house[0].vault.groupFolders.create()
+    let id = try house[0].vault.core.groupFolders.create()
     try groups.facts.write(GroupFacts(id: id, state: .creating, name: "Half"))
     let made = try await groups.create(house.plan("Family"))
     try groups.facts.write(GroupFacts(id: made.id, state: .creating, name: "Family"))
     let all = try await groups.list()
     #expect(all.map(\.id) == [made.id] && all.first?.state == .member && all.first?.isOwner == true)
-    #expect(try house[0].vault.groupFolders.names() == [made.id])
+    #expect(try house[0].vault.core.groupFolders.names() == [made.id])
   }
 
   @Test func `one process at a time has a group, and who waits for it hears who has it`() async throws {
@@ -89,10 +89,10 @@ import VaultProtocol
     let made = try await ann.groups.create(house.plan("Family"))
     let rounds = GroupRounds(ann.groups)
     for times in 1...2 {
-      _ = try ann.vault.set("keep-free", to: "100000T")
+      _ = try ann.vault.core.set("keep-free", to: "100000T")
       for _ in 0..<3 { await rounds.round(made.id) }
       #expect(log.all.count { $0.contains("too little of the disk is free") } == times)
-      _ = try ann.vault.set("keep-free", to: "0")
+      _ = try ann.vault.core.set("keep-free", to: "0")
       await rounds.round(made.id)
       #expect(log.all.count { $0 == "group Family is kept in step again" } == times)
     }
@@ -102,7 +102,7 @@ import VaultProtocol
     let house = try House("ann")
     let groups = house[0].groups
     let made = try await groups.create(house.plan("Family"))
-    let path = house[0].vault.groupFolders.path(made.id) + "/facts"
+    let path = house[0].vault.core.groupFolders.path(made.id) + "/facts"
     let file = try #require(fopen(path, "r+"))
     fputs("spoiled", file)
     fclose(file)
@@ -120,7 +120,7 @@ import VaultProtocol
     house.servers["https://s2.example.org"]?.set()
     #expect(house.servers.values.map(\.userCount).sorted() == [0, 0, 1])
     #expect(try await groups.list().isEmpty)
-    #expect(access(house[0].vault.groupFolders.path(made.id), F_OK) != 0)
+    #expect(access(house[0].vault.core.groupFolders.path(made.id), F_OK) != 0)
   }
 }
 
@@ -134,20 +134,20 @@ import VaultProtocol
     let path = house.folder + "/backup"
     let vault = house[0].vault
     try await house[0].groups.use(made.id, for: "test") { _ in
-      _ = try vault.createBackup(to: path, overwrites: false)
+      _ = try vault.archive.createBackup(to: path, overwrites: false)
     }
     let later = try await house[0].groups.create(house.plan("Later"))
     vault.close()
     let folders = VaultFolders(home: house.folder + "/ann")
-    let plan = try Vault.restoreBackup(
+    let plan = try Archive.restoreBackup(
       from: path, at: folders, overwrites: true,
       passphrase: { throw VaultError(.wrongPassphrase, "none") },
-      confirm: { _ in }, environment: vault.surroundings)
+      confirm: { _ in }, environment: vault.core.surroundings)
     #expect(plan.lostGroups == [later.id] && plan.returningGroups.isEmpty)
 
     let back = try Vault.open(
       at: folders, passphrase: { throw VaultError(.wrongPassphrase, "none") },
-      environment: vault.surroundings)
+      environment: vault.core.surroundings)
     let groups = VaultGroups(back, classes: [], connector: house[0].groups.connector)
     #expect(try await groups.list().map(\.id).sorted() == [made.id, waiting].sorted())
     let known = try await groups.find("Family")

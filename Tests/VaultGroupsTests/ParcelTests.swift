@@ -25,7 +25,7 @@ import VaultProtocol
       _ = try await person.groups.join("Family", email: "", userName: nil)
     }
     for person in house.people {
-      for other in house.people where other !== person { _ = try await person.vault.pingPeer(other.name) }
+      for other in house.people where other !== person { _ = try await person.vault.links.pingPeer(other.name) }
     }
     for person in house.people + house.people { try await sync(person) }
     for person in house.people { house.set(person, isAway: true) }
@@ -48,26 +48,26 @@ import VaultProtocol
   private func share(
     _ bytes: [UInt8] = Array("what was shared".utf8), by person: Person, with others: [Person], threshold: Int = 2
   ) async throws -> ShareReport {
-    let report = try await person.vault.share(
+    let report = try await person.vault.sharing.share(
       ShareRequest(source: .file(path: try write(bytes)), threshold: threshold, recipients: others.map(\.name))
     ) { _ in }
     _ = try await person.groups.handParcels(for: "test")
-    return try person.vault.refreshed(report)
+    return try person.vault.sharing.refreshed(report)
   }
 
   private func folder(_ person: Person) async throws -> [UInt8] { try GroupItems.bytes(of: await family(person).id) }
 
   private func holds(_ person: Person, _ id: String) throws -> Bool {
-    try person.vault.secrets().contains { $0.id == id && $0.ownIndex != nil }
+    try person.vault.overview.secrets().contains { $0.id == id && $0.ownIndex != nil }
   }
 
   private func delivered(_ person: Person, _ id: String) throws -> Set<String> {
-    Set(try person.vault.secret(id).deliveries.filter { $0.state == .delivered }.map(\.peer))
+    Set(try person.vault.overview.secret(id).deliveries.filter { $0.state == .delivered }.map(\.peer))
   }
 
   /// The parcels on which this device's deliveries are on their way, by the names of their objects.
   private func requests(of person: Person) throws -> [String] {
-    try person.vault.database.parcels(.request).map { hexadecimal($0.id) }
+    try person.vault.core.database.parcels(.request).map { hexadecimal($0.id) }
   }
 
   /// Whether the group has a parcel, as far as somebody's device knows.
@@ -84,14 +84,14 @@ import VaultProtocol
     let group = try #require(try await family(person).group)
     let folder = try await folder(person)
     return try house.people.filter { other in
-      let tag = try Vault.mailboxTag(group: group.bytes, card: other.vault.identity.keys.digest)
-      return try person.vault.hasMailbox(tag, folder: folder)
+      let tag = try Post.mailboxTag(group: group.bytes, card: other.vault.core.identity.keys.digest)
+      return try person.vault.post.hasMailbox(tag, folder: folder)
     }.map(\.name)
   }
 
   @Test func `everybody knows of everybody's mailbox, and hears of them again where that was lost`() async throws {
     for person in house.people { #expect(try await mailboxes(person) == ["ann", "ben", "cleo"]) }
-    try ben.vault.leaveMailboxes(folder: await folder(ben))
+    try ben.vault.post.leaveMailboxes(folder: await folder(ben))
     #expect(try await mailboxes(ben).isEmpty)
     try await sync(ben)
     #expect(try await mailboxes(ben) == ["ann", "ben", "cleo"])
@@ -99,7 +99,7 @@ import VaultProtocol
 
   @Test func `a mailbox that somebody takes away is put up again by its owner`() async throws {
     let group = try #require(try await family(ben).group)
-    let tag = try ben.vault.ownMailboxTag(group: group.bytes)
+    let tag = try ben.vault.post.ownMailboxTag(group: group.bytes)
     try await change(by: cleo) { open in
       let name = ObjectName(className: GroupMailboxes.className, objectID: hexadecimal(tag))
       try await open.grouper.sender.delete(name)
@@ -118,10 +118,10 @@ import VaultProtocol
   }
 
   @Test func `tags that mean nothing here aren't kept, and a peer's that is added later is`() async throws {
-    let card = try ben.vault.ownIdentity().qrText
-    _ = try cleo.vault.removePeer("ben")
+    let card = try ben.vault.core.ownIdentity().qrText
+    _ = try cleo.vault.trust.removePeer("ben")
     let folder = try await folder(cleo)
-    try cleo.vault.leaveMailboxes(folder: folder)
+    try cleo.vault.post.leaveMailboxes(folder: folder)
     try await change(by: ann) { open in
       for _ in 0..<10 {
         let name = ObjectName(className: GroupMailboxes.className, objectID: hexadecimal(try Randomness.bytes(16)))
@@ -129,9 +129,9 @@ import VaultProtocol
       }
     }
     try await sync(cleo)
-    #expect(try cleo.vault.database.mailboxes(of: folder).count == 2)
+    #expect(try cleo.vault.core.database.mailboxes(of: folder).count == 2)
     #expect(try await mailboxes(cleo) == ["ann", "cleo"])
-    _ = try cleo.vault.addPeer(try PeerCard.parse(text: card), name: nil)
+    _ = try cleo.vault.trust.addPeer(try PeerCard.parse(text: card), name: nil)
     try await sync(cleo)
     #expect(try await mailboxes(cleo) == ["ann", "ben", "cleo"])
   }
@@ -139,7 +139,7 @@ import VaultProtocol
   @Test func `a share reaches members who are never there when its dealer is`() async throws {
     let report = try await share(by: ann, with: [ben, cleo])
     #expect(report.deliveries.allSatisfy { $0.state != .delivered && $0.onItsWay != nil })
-    #expect(try ann.vault.status().peers.map(\.onItsWay) == [1, 1])
+    #expect(try ann.vault.overview.status().peers.map(\.onItsWay) == [1, 1])
     try await sync(ben)
     #expect(try holds(ben, report.id) && !holds(cleo, report.id))
     try await sync(ann)
@@ -147,10 +147,10 @@ import VaultProtocol
     try await sync(cleo, ann)
     #expect(try holds(cleo, report.id))
     #expect(try delivered(ann, report.id) == ["ben", "cleo"])
-    #expect(try ann.vault.status().peers.map(\.onItsWay) == [0, 0])
+    #expect(try ann.vault.overview.status().peers.map(\.onItsWay) == [0, 0])
     for person in house.people { try await sync(person) }
     for person in house.people {
-      #expect(try person.vault.database.parcels(.request).filter { $0.state != .answered }.isEmpty)
+      #expect(try person.vault.core.database.parcels(.request).filter { $0.state != .answered }.isEmpty)
     }
   }
 
@@ -168,7 +168,7 @@ import VaultProtocol
     try await sync(ben, cleo, ann)
     let (house, ann, others) = (house, ann, [ben, cleo])
     let turns = Counter()
-    ann.vault.fetchParcels {
+    ann.vault.post.fetchParcels {
       _ = try? await ann.groups.fetchParcels(for: "test")
       // Each comes once, after the other has gone.
       let turn = turns.increment()
@@ -181,8 +181,8 @@ import VaultProtocol
     let waits = { (pause: Int64, _: VaultError) in
       for part in [pause, pause % 1000] { house.clock.pass(.milliseconds(part)) }
     }
-    _ = try await ann.vault.patiently(for: 60_000, waits: waits) { () async throws in
-      try await ann.vault.recover(report.id, to: .file(path: path, overwrites: false)) { _ in }
+    _ = try await ann.vault.recovering.patiently(for: 60_000, waits: waits) { () async throws in
+      try await ann.vault.recovering.recover(report.id, to: .file(path: path, overwrites: false)) { _ in }
     }
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("what was shared".utf8))
   }
@@ -191,18 +191,18 @@ import VaultProtocol
     let report = try await share(by: ann, with: [ben])
     try await sync(ben, ann)
     let error = await vaultError {
-      _ = try await ann.vault.recover(report.id, to: .file(path: house.folder + "/x", overwrites: false)) { _ in }
+      _ = try await ann.vault.recovering.recover(report.id, to: .file(path: house.folder + "/x", overwrites: false)) { _ in }
     }
     #expect(error?.code == .belowThreshold)
-    #expect(try ann.vault.database.parcels(.request).filter { $0.state != .answered }.isEmpty)
+    #expect(try ann.vault.core.database.parcels(.request).filter { $0.state != .answered }.isEmpty)
   }
 
   @Test func `whom a parcel isn't for keeps nothing of it`() async throws {
     let report = try await share(by: ann, with: [ben])
     try await sync(cleo, ben, ann, cleo)
-    #expect(try cleo.vault.secrets().isEmpty)
-    #expect(try cleo.vault.database.parcels().isEmpty)
-    #expect(try cleo.vault.requests().isEmpty)
+    #expect(try cleo.vault.overview.secrets().isEmpty)
+    #expect(try cleo.vault.core.database.parcels().isEmpty)
+    #expect(try cleo.vault.consent.requests().isEmpty)
     #expect(try holds(ben, report.id))
   }
 
@@ -216,7 +216,7 @@ import VaultProtocol
   }
 
   @Test func `what can't be a parcel holds up nothing that its sender says later`() async throws {
-    let tag = try Parcel.tag(of: ParcelSeed.fresh().parcelID(), for: ben.vault.identity.keys.digest)
+    let tag = try Parcel.tag(of: ParcelSeed.fresh().parcelID(), for: ben.vault.core.identity.keys.digest)
     let broken = try ParcelObject.inline([1, 2, 3]).encoded()
     try await put(broken, named: hexadecimal(tag), by: ann)
     try await put([9, 9, 9], named: "no id", by: ann)
@@ -232,20 +232,20 @@ import VaultProtocol
     var ids: [[UInt8]] = []
     for _ in 0..<64 {
       let record = ParcelRecord(
-        id: try Randomness.bytes(16), direction: .received, peer: cleo.vault.identity.keys.digest,
+        id: try Randomness.bytes(16), direction: .received, peer: cleo.vault.core.identity.keys.digest,
         group: try await folder(ben), createdAt: now, expiresAt: now + 86_400_000, nextAttemptAt: now + 43_200_000)
-      _ = try ben.vault.database.addParcel(record, content: [1], replySecret: nil)
+      _ = try ben.vault.core.database.addParcel(record, content: [1], replySecret: nil)
       ids.append(record.id)
     }
     let report = try await share(by: ann, with: [ben])
     house.set(cleo, isAway: false)
-    _ = try await ann.vault.createKey(named: "family", threshold: 2, recipients: ["cleo"]) { _ in }
-    let item = try await ann.vault.addItem(ItemRequest(source: .file(path: try write([1, 2, 3]))), under: "family")
+    _ = try await ann.vault.items.createKey(named: "family", threshold: 2, recipients: ["cleo"]) { _ in }
+    let item = try await ann.vault.items.addItem(ItemRequest(source: .file(path: try write([1, 2, 3]))), under: "family")
     _ = try await ann.groups.add(item.id, to: family(ann))
     try await sync(ben)
     #expect(try ben.groups.items(of: await family(ben)).map(\.id) == [item.id])
     #expect(try !holds(ben, report.id))
-    try ben.vault.database.removeParcels(ids)
+    try ben.vault.core.database.removeParcels(ids)
     try await sync(ben)
     #expect(try holds(ben, report.id))
   }
@@ -253,14 +253,14 @@ import VaultProtocol
   @Test func `a parcel of somebody who is no peer here waits until its sender is one`() async throws {
     let report = try await share(by: ann, with: [ben])
     let parcel = try #require(try requests(of: ann).first)
-    let card = try PeerCard.parse(text: ann.vault.ownIdentity().text)
-    _ = try ben.vault.removePeer("ann")
+    let card = try PeerCard.parse(text: ann.vault.core.ownIdentity().text)
+    _ = try ben.vault.trust.removePeer("ann")
     try await sync(ben, cleo)
-    #expect(try ben.vault.secrets().isEmpty)
-    #expect(try ben.vault.database.parcels().isEmpty)
+    #expect(try ben.vault.overview.secrets().isEmpty)
+    #expect(try ben.vault.core.database.parcels().isEmpty)
     #expect(try await has(ben, parcel))
     #expect(try await has(cleo, parcel))
-    _ = try ben.vault.addPeer(card, name: "ann")
+    _ = try ben.vault.trust.addPeer(card, name: "ann")
     try await sync(ben)
     #expect(try holds(ben, report.id))
   }
@@ -274,7 +274,7 @@ import VaultProtocol
     try await sync(ann)
     try await sync(ben)
     #expect(try !holds(ben, report.id))
-    #expect(try ann.vault.database.parcels(.request).allSatisfy { $0.expiresAt > Int64(house.clock.now) })
+    #expect(try ann.vault.core.database.parcels(.request).allSatisfy { $0.expiresAt > Int64(house.clock.now) })
     // It waits still, and goes again.
     for _ in 0..<6 {
       house.clock.advance(seconds: 3600)
@@ -286,7 +286,7 @@ import VaultProtocol
 
   @Test func `a request that got lost goes again after a day`() async throws {
     let report = try await share(by: ann, with: [ben])
-    let id = try #require(try ann.vault.database.parcels(.request).first?.id)
+    let id = try #require(try ann.vault.core.database.parcels(.request).first?.id)
     try await change(by: cleo) { open in
       try await open.grouper.sender.delete(ObjectName(className: GroupParcels.className, objectID: hexadecimal(id)))
     }
@@ -302,10 +302,10 @@ import VaultProtocol
     let report = try await share(by: ann, with: [ben])
     let parcel = try #require(try requests(of: ann).first)
     house.set(ben, isAway: false)
-    _ = try await ann.vault.retry(report.id) { _ in }
+    _ = try await ann.vault.sharing.retry(report.id) { _ in }
     #expect(try delivered(ann, report.id) == ["ben"])
     try await sync(ann, ben, ann)
-    #expect(try ben.vault.secrets().count == 1)
+    #expect(try ben.vault.overview.secrets().count == 1)
     #expect(try await !has(ann, parcel))
     #expect(try requests(of: ann).isEmpty)
   }
@@ -315,8 +315,8 @@ import VaultProtocol
   {
     let report = try await share(by: ann, with: [ben])
     house.set(cleo, isAway: false)
-    _ = try await ann.vault.createKey(named: "family", threshold: 2, recipients: ["cleo"]) { _ in }
-    let item = try await ann.vault.addItem(ItemRequest(source: .file(path: try write([1, 2, 3]))), under: "family")
+    _ = try await ann.vault.items.createKey(named: "family", threshold: 2, recipients: ["cleo"]) { _ in }
+    let item = try await ann.vault.items.addItem(ItemRequest(source: .file(path: try write([1, 2, 3]))), under: "family")
     _ = try await ann.groups.add(item.id, to: family(ann))
     let old = VaultGroups(ben.vault, classes: [GroupItems(vault: ben.vault)], connector: ben.groups.connector)
     _ = try await old.sync(family(ben))
@@ -330,8 +330,8 @@ import VaultProtocol
     let report = try await share(by: ann, with: [ben])
     let folder = try await folder(ann)
     _ = try await ann.groups.leave(family(ann), erases: false)
-    #expect(try ann.vault.database.mailboxes(of: folder).isEmpty)
-    #expect(try ann.vault.secret(report.id).deliveries.allSatisfy { $0.onItsWay == nil && $0.state != .delivered })
+    #expect(try ann.vault.core.database.mailboxes(of: folder).isEmpty)
+    #expect(try ann.vault.overview.secret(report.id).deliveries.allSatisfy { $0.onItsWay == nil && $0.state != .delivered })
   }
 
   @Test func `a daemon takes, answers and posts by itself`() async throws {

@@ -11,7 +11,7 @@ import Testing
 @Suite struct AsidePlaceTests {
   @Test func `the place of a version that was pushed aside is the one of the page`() throws {
     let old = [UInt8](repeating: 0x11, count: 8) + [UInt8](repeating: 0x22, count: 8)
-    let place = try Vault.asideSlot(of: old, item: [UInt8](repeating: 0x33, count: 32))
+    let place = try Items.asideSlot(of: old, item: [UInt8](repeating: 0x33, count: 32))
     let page = #filePath.replacing("Tests/VaultGroupsTests/PushedAsideTests.swift", with: "docs/formats/groups.md")
     let text = try String(contentsOfFile: page, encoding: .utf8).split(whereSeparator: \.isWhitespace)
       .joined(separator: " ")
@@ -26,13 +26,13 @@ import Testing
 
   init() async throws {
     house = try House("ann", "ben", "cleo")
-    _ = try await house[0].vault.createKey(named: "family", threshold: 2, recipients: ["ben", "cleo"]) { _ in }
+    _ = try await house[0].vault.items.createKey(named: "family", threshold: 2, recipients: ["ben", "cleo"]) { _ in }
     let group = try await house[0].groups.create(house.plan("Family"))
     for person in house.people.dropFirst() {
       _ = try await house[0].groups.invite(person.name, to: group)
       _ = try await person.groups.join("Family", email: "", userName: nil)
     }
-    item = try await house[0].vault.addItem(
+    item = try await house[0].vault.items.addItem(
       ItemRequest(source: .file(path: try Self.write("first", in: house))), under: "family")
     _ = try await house[0].groups.add(item.id, to: family(0))
     try await meet()
@@ -60,7 +60,7 @@ import Testing
 
   private func change(_ id: String, _ text: String, by number: Int) async throws -> ItemChange {
     house.clock.advance(seconds: 5)
-    return try await house[number].vault.changeItem(
+    return try await house[number].vault.items.changeItem(
       id, .source(ItemRequest(source: .file(path: try Self.write(text, in: house)))))
   }
 
@@ -69,7 +69,7 @@ import Testing
   }
 
   private func text(_ id: String, by number: Int) async throws -> String {
-    let content = try await house[number].vault.itemContent(id)
+    let content = try await house[number].vault.items.itemContent(id)
     return content.body.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
   }
 
@@ -79,7 +79,7 @@ import Testing
     #expect(entries.filter { !$0.isAside }.map(\.id) == (counting.map { [$0] } ?? []), "\(number)")
     #expect(entries.filter(\.isAside).map(\.id).sorted() == aside.sorted(), "\(number)")
     #expect(entries.allSatisfy { $0.isShared && $0.counts == ($0.isAside ? counting : nil) }, "\(number)")
-    #expect(try house[number].vault.items().map(\.id).sorted() == entries.map(\.id).sorted(), "\(number)")
+    #expect(try house[number].vault.items.items().map(\.id).sorted() == entries.map(\.id).sorted(), "\(number)")
   }
 
   @Test func `of changes that don't know of each other one counts, and all members see the others`() async throws {
@@ -138,7 +138,7 @@ import Testing
 
   @Test func `what is typed while the group brings another change stands beside that`() async throws {
     let (newer, vault) = (Kept(), house[1].vault)
-    let change = try await vault.changeItem(
+    let change = try await vault.items.changeItem(
       item.id,
       .contents { (content) async throws in
         do {

@@ -80,9 +80,9 @@ final class House: Sendable {
       return Person(name: name, vault: vault, groups: groups)
     }
     for one in people {
-      doors.open(one.name) { [weak one] in await one?.vault.answer($0) }
+      doors.open(one.name) { [weak one] in await one?.vault.answering.answer($0) }
       for other in people where other !== one {
-        _ = try one.vault.addPeer(try PeerCard.parse(text: other.vault.ownIdentity().qrText), name: nil)
+        _ = try one.vault.trust.addPeer(try PeerCard.parse(text: other.vault.core.ownIdentity().qrText), name: nil)
       }
     }
     self.doors = doors
@@ -119,10 +119,10 @@ final class Person: Sendable {
     self.name = name
     self.vault = vault
     self.groups = groups
-    vault.answerGroupLetters(by: GroupRounds(groups))
+    vault.letters.answerGroupLetters(by: GroupRounds(groups))
   }
 
-  var peer: GroupPeer { get throws { GroupPeer(digest: vault.identity.keys.digest, name: name) } }
+  var peer: GroupPeer { get throws { GroupPeer(digest: vault.core.identity.keys.digest, name: name) } }
 }
 
 /// Who answers at an address.

@@ -14,7 +14,7 @@ extension AccountTests {
       let server = try ChatServer.shared(kind)
       let (ada, bob) = (try Person("Ada"), try Person("Bob"))
       for person in [ada, bob] { try await person.register(at: server) }
-      let lock = try ada.vault.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
+      let lock = try ada.vault.checking.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
       defer { withExtendedLifetime(lock) {} }
       let asked = try await ada.accounts.addFriend(bob.address, name: "Bobby", peer: nil)
       #expect(asked.subscription == "none" && asked.name == "Bobby")
@@ -41,21 +41,21 @@ extension AccountTests {
     @Test func `what a command is answered undoes nothing that was told to somebody who listens`() async throws {
       let ada = try Person("Ada")
       try await ada.register(at: try ChatServer.shared(.prosody))
-      let account = try #require(try ada.vault.currentAccount()).id
+      let account = try #require(try ada.vault.accounts.currentAccount()).id
       func contact(_ name: String, _ subscription: XMPPContact.Subscription) throws -> XMPPContact {
         XMPPContact(address: try JID("\(name)@localhost"), name: nil, subscription: subscription, isAsking: false)
       }
       func subscriptions() throws -> [FriendRecord.Subscription] {
-        try ada.vault.friendRecords(account).sorted { $0.address < $1.address }.map(\.subscription)
+        try ada.vault.accounts.friendRecords(account).sorted { $0.address < $1.address }.map(\.subscription)
       }
-      try ada.vault.keepFriend(account, "bob@localhost") { $0.asks = true }
-      let before = try ada.vault.friendRecords(account)
+      try ada.vault.accounts.keepFriend(account, "bob@localhost") { $0.asks = true }
+      let before = try ada.vault.accounts.friendRecords(account)
       // While a command accepts Bob, he accepts too, and Cy becomes a friend.
       for name in ["bob", "cy"] { try ada.vault.keepContact(account, try contact(name, .both)) }
       try ada.vault.keepRoster(account, [try contact("bob", .from)], since: before, stays: false)
       #expect(try subscriptions() == [.both, .both])
       // Where nobody has listened, the answer counts.
-      let known = try ada.vault.friendRecords(account)
+      let known = try ada.vault.accounts.friendRecords(account)
       try ada.vault.keepRoster(account, [try contact("bob", .from)], since: known, stays: false)
       #expect(try subscriptions() == [.from])
     }
@@ -64,27 +64,27 @@ extension AccountTests {
     func `who is removed or blocked while the server answers stays so`(_ stays: Bool) async throws {
       let ada = try Person("Ada")
       try await ada.register(at: try ChatServer.shared(.prosody))
-      let account = try #require(try ada.vault.currentAccount()).id
+      let account = try #require(try ada.vault.accounts.currentAccount()).id
       let addresses = ["bob@localhost", "cy@localhost"]
       let contacts = try addresses.map {
         XMPPContact(address: try JID($0), name: nil, subscription: .both, isAsking: false)
       }
       for contact in contacts { try ada.vault.keepContact(account, contact) }
-      let before = try ada.vault.friendRecords(account)
-      try ada.vault.blockContact(account, addresses[0])
-      try ada.vault.changeFriend(account, addresses[1]) { $0 = nil }
+      let before = try ada.vault.accounts.friendRecords(account)
+      try ada.vault.accounts.blockContact(account, addresses[0])
+      try ada.vault.accounts.changeFriend(account, addresses[1]) { $0 = nil }
       // Whoever stays connected hears by itself that Cy was removed.
       let answer = stays ? [contacts[0]] : contacts
       try ada.vault.keepRoster(account, answer, since: before, stays: stays)
-      #expect(try ada.vault.friendRecords(account).map(\.subscription) == [.blocked])
+      #expect(try ada.vault.accounts.friendRecords(account).map(\.subscription) == [.blocked])
       // An answer that doesn't name whoever was blocked or has asked since forgets neither.
-      try ada.vault.keepFriend(account, addresses[1]) { $0.asks = true }
+      try ada.vault.accounts.keepFriend(account, addresses[1]) { $0.asks = true }
       try ada.vault.keepRoster(account, [], since: before, stays: stays)
-      #expect(try ada.vault.friendRecords(account).count == 2)
+      #expect(try ada.vault.accounts.friendRecords(account).count == 2)
       // Added again by another program.
-      let known = try ada.vault.friendRecords(account)
+      let known = try ada.vault.accounts.friendRecords(account)
       try ada.vault.keepRoster(account, contacts, since: known, stays: stays)
-      #expect(try ada.vault.friendRecords(account).map(\.subscription) == [.both, .both])
+      #expect(try ada.vault.accounts.friendRecords(account).map(\.subscription) == [.both, .both])
     }
 
     @Test func `who is asked back while away has accepted at the next look, and waits for nobody`() async throws {
@@ -125,7 +125,7 @@ extension AccountTests {
         try await bob.accounts.removeFriend(ada.address)
         #expect(try bob.accounts.friends().map(\.subscription) == ["blocked"])
       }
-      #expect { try bob.vault.setAccountAddress("Nobody", to: nil) } throws: {
+      #expect { try bob.vault.accounts.setAccountAddress("Nobody", to: nil) } throws: {
         VaultError(known: $0)?.code == .notFound
       }
     }
@@ -147,11 +147,11 @@ extension AccountTests {
       try await ada.register(at: server)
       let friend = try await ada.accounts.addFriend(bob.address, name: nil, peer: "Bob")
       #expect(friend.peer == "Bob")
-      let digest = try ada.vault.peerDigest("Bob")
-      #expect(try ada.vault.accountAddress(of: digest) == bob.address)
-      #expect(try ada.vault.peer(at: bob.address)?.name == "Bob")
+      let digest = try ada.vault.accounts.peerDigest("Bob")
+      #expect(try ada.vault.accounts.accountAddress(of: digest) == bob.address)
+      #expect(try ada.vault.accounts.peer(at: bob.address)?.name == "Bob")
       try await ada.accounts.removeFriend(bob.address)
-      #expect(try ada.vault.accountAddress(of: digest) == nil)
+      #expect(try ada.vault.accounts.accountAddress(of: digest) == nil)
     }
   }
 }

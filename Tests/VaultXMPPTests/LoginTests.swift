@@ -80,12 +80,12 @@ extension AccountTests {
       try await ada.register(at: try ChatServer.shared(.prosody))
       _ = try await ada.accounts.addFriend("bob@localhost", name: "Bob", peer: nil)
       _ = try ada.vault.sendPlain(held("hello"), to: "bob@localhost")
-      let id = try #require(try ada.vault.currentAccount()?.id)
+      let id = try #require(try ada.vault.accounts.currentAccount()?.id)
       _ = try ada.accounts.logout(nil, forgets: true)
       #expect(try ada.accounts.list() == [])
-      #expect(try ada.vault.accountPassword(id) == nil)
-      #expect(try ada.vault.friendRecords(id) == [])
-      #expect(try ada.vault.messages().isEmpty)
+      #expect(try ada.vault.accounts.accountPassword(id) == nil)
+      #expect(try ada.vault.accounts.friendRecords(id) == [])
+      #expect(try ada.vault.messages.messages().isEmpty)
     }
 
     @Test func `addresses and places that can't be used are refused before anything is said`() async throws {

@@ -18,8 +18,8 @@ extension AccountTests {
       try await ada.register(at: try ChatServer.shared(.prosody))
     }
 
-    private var account: AccountRecord { get throws { try #require(try ada.vault.currentAccount()) } }
-    private var passedOver: Int64? { get throws { try ada.vault.accountTraffic(account.id)?.passedOver } }
+    private var account: AccountRecord { get throws { try #require(try ada.vault.accounts.currentAccount()) } }
+    private var passedOver: Int64? { get throws { try ada.vault.accounts.accountTraffic(account.id)?.passedOver } }
 
     /// A text of eve's comes, at once or from the archive.
     private func hear(
@@ -34,7 +34,7 @@ extension AccountTests {
     /// A connection of ada's while which only `body` runs.
     private func connection(_ body: (AccountExchange) async throws -> Void) async throws {
       let account = try account
-      let password = try #require(try ada.vault.accountPassword(account.id))
+      let password = try #require(try ada.vault.accounts.accountPassword(account.id))
       let exchange = try await AccountExchange.open(
         ada.vault, account, password: password, resource: nil, answers: true)
       defer { exchange.connection.close() }
@@ -58,23 +58,23 @@ extension AccountTests {
       try await connection { exchange in try await hear(exchange, "6", archived: "b", isArchived: true) }
       #expect(try passedOver == 2)
       let id = try account.id
-      #expect(try !ada.vault.passedTexts(id).isEmpty)
+      #expect(try !ada.vault.accounts.passedTexts(id).isEmpty)
       _ = try ada.accounts.logout(nil, forgets: true)
-      #expect(try ada.vault.passedTexts(id).isEmpty)
+      #expect(try ada.vault.accounts.passedTexts(id).isEmpty)
     }
 
     @Test func `what is here isn't passed over when its sender may write no more`() async throws {
       let (id, address) = (try account.id, eve.address)
-      try ada.vault.keepFriend(id, address) { $0.asks = true }
+      try ada.vault.accounts.keepFriend(id, address) { $0.asks = true }
       try await connection { exchange in
         try await hear(exchange, "5", archived: "a")
         try await hear(exchange, nil, archived: "b")
       }
       for blocks in [true, false] {
         if blocks {
-          try ada.vault.blockContact(id, address)
+          try ada.vault.accounts.blockContact(id, address)
         } else {
-          try ada.vault.changeFriend(id, address) { $0 = nil }
+          try ada.vault.accounts.changeFriend(id, address) { $0 = nil }
         }
         try await connection { exchange in
           try await hear(exchange, "5", archived: "a", isArchived: true)
@@ -93,17 +93,17 @@ extension AccountTests {
         exchange.count()
         #expect(try passedOver == 1)
         guard !isOtherConnection else { return }
-        try ada.vault.keepFriend(id, address) { $0.asks = true }
+        try ada.vault.accounts.keepFriend(id, address) { $0.asks = true }
         await exchange.takeHeld(of: try JID(address))
       }
       if isOtherConnection {
-        try ada.vault.keepFriend(id, address) { $0.asks = true }
+        try ada.vault.accounts.keepFriend(id, address) { $0.asks = true }
         try await connection { exchange in
           try await hear(exchange, "5", archived: "a", isArchived: true)
         }
       }
       #expect(try ada.received() == ["buy this"])
-      let traffic = try #require(try ada.vault.accountTraffic(id))
+      let traffic = try #require(try ada.vault.accounts.accountTraffic(id))
       #expect(traffic.passedOver == 0 && traffic.taken.texts == 1)
     }
   }

@@ -14,8 +14,8 @@ extension AccountTests {
   @Suite(.enabled(if: ChatServer.isAvailable, reason), .serialized, .timeLimit(.minutes(10)))
   struct PlainNameTests {
     private func open(_ person: Person) async throws -> AccountExchange {
-      let account = try #require(try person.vault.currentAccount())
-      let password = try #require(try person.vault.accountPassword(account.id))
+      let account = try #require(try person.vault.accounts.currentAccount())
+      let password = try #require(try person.vault.accounts.accountPassword(account.id))
       return try await AccountExchange.open(person.vault, account, password: password, resource: nil, answers: true)
     }
 
@@ -27,7 +27,7 @@ extension AccountTests {
       let (ada, bob) = (try Person("Ada"), try Person("Bob"))
       for person in [ada, bob] { try await person.register(at: server) }
       _ = try ada.vault.sendPlain(held("hello"), to: bob.address)
-      let account = try #require(try bob.vault.currentAccount())
+      let account = try #require(try bob.vault.accounts.currentAccount())
       func say(_ count: Int) async throws {
         let to = ada.address
         let connection = try await bob.otherProgram(account)
@@ -41,7 +41,7 @@ extension AccountTests {
         connection.logout()
       }
       try await ada.online {
-        try await eventually("ada's goes") { try ada.state(ada.vault.messages()[0]) == "underway" }
+        try await eventually("ada's goes") { try ada.state(ada.vault.messages.messages()[0]) == "underway" }
         try await say(2)
         try await eventually("both come") { try ada.received() == ["ping", "ping"] }
       }
@@ -133,12 +133,12 @@ extension AccountTests {
     @Test func `who has sent as much in a day as is kept keeps nothing of other days from being read`() async throws {
       let bob = try Person("Bob")
       let (ada, exchange) = try await reader(bob)
-      let account = try #require(try ada.vault.currentAccount())
+      let account = try #require(try ada.vault.accounts.currentAccount())
       let (text, sentAt) = (try held("text"), try #require(AccountStamp.milliseconds("2026-11-16T09:00:00Z")))
-      for number in 0..<Vault.plainDayLimit {
+      for number in 0..<Messages.plainDayLimit {
         let id = [UInt8](repeating: 0, count: 14) + [UInt8(number >> 8), UInt8(number & 255)]
         let one = PlainMessage(id: id, contact: bob.address, isMine: false, text: text, sentAt: sentAt)
-        #expect(try ada.vault.keepPlain(one, account: account.id) != nil)
+        #expect(try ada.vault.messages.keepPlain(one, account: account.id) != nil)
       }
       #expect(await exchange.take(try message("5", from: bob, "2026-11-16T10:00:00Z"), isArchived: true))
       // Its sender may have chosen this time.
@@ -152,18 +152,18 @@ extension AccountTests {
     @Test func `two devices with one name at the server don't push each other out for ever`() async throws {
       let ada = try Person("Ada")
       try await ada.register(at: try ChatServer.shared(.prosody))
-      let account = try #require(try ada.vault.currentAccount())
-      let password = try #require(try ada.vault.accountPassword(account.id))
-      let lock = try ada.vault.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
+      let account = try #require(try ada.vault.accounts.currentAccount())
+      let password = try #require(try ada.vault.accounts.accountPassword(account.id))
+      let lock = try ada.vault.checking.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
       try await ada.online {
-        try await eventually("it is connected") { try ada.vault.accountConnection()?.state == .connected }
+        try await eventually("it is connected") { try ada.vault.accounts.accountConnection()?.state == .connected }
         let other = try await NetHelper.shared.connect(
           account.place, password: password.bytes, resource: account.resource)
         try await eventually("it takes another name") {
-          guard let now = try ada.vault.currentAccount() else { return false }
+          guard let now = try ada.vault.accounts.currentAccount() else { return false }
           return now.resource != account.resource
         }
-        try await eventually("it is connected again") { try ada.vault.accountConnection()?.state == .connected }
+        try await eventually("it is connected again") { try ada.vault.accounts.accountConnection()?.state == .connected }
         try await other.ping()
         other.close()
       }

@@ -34,13 +34,13 @@ extension AccountTests {
       let (ada, bob) = (try Person("Ada"), try Person("Bob"))
       for person in [ada, bob] { try await person.register(at: server) }
       _ = try ada.vault.sendPlain(held("first"), to: bob.address)
-      try await ada.online { try await eventually("it goes") { try ada.state(ada.vault.messages()[0]) == "underway" } }
+      try await ada.online { try await eventually("it goes") { try ada.state(ada.vault.messages.messages()[0]) == "underway" } }
       // Another device of ada's takes what comes, and answers.
       try await bob.online {
         _ = try bob.vault.sendPlain(held("second"), to: ada.address)
-        try await eventually("it goes") { try bob.vault.messages().first { $0.isMine }?.state == "underway" }
+        try await eventually("it goes") { try bob.vault.messages.messages().first { $0.isMine }?.state == "underway" }
       }
-      let account = try #require(try ada.vault.currentAccount())
+      let account = try #require(try ada.vault.accounts.currentAccount())
       try await ada.accounts.connected(account) { (connection) throws(XMPPError) in
         try await connection.announce()
         try await connection.send("third", to: try JID(bob.address), id: "elsewhere")
@@ -51,7 +51,7 @@ extension AccountTests {
         #expect(report.problem == nil)
       }
       #expect(try ada.received() == ["second"])
-      let mine = try ada.vault.messages().filter(\.isMine)
+      let mine = try ada.vault.messages.messages().filter(\.isMine)
       #expect(Set(try mine.compactMap { try ada.text($0) }) == ["first", "third"])
     }
 
@@ -85,7 +85,7 @@ extension AccountTests {
       #expect(await AccountRound.run(ada.vault, limit: .seconds(60)).traffic.plainSent == 1)
       // More than a page, while another device of ada's is there.
       let (account, other) = (
-        try #require(try ada.vault.currentAccount()), try #require(try bob.vault.currentAccount())
+        try #require(try ada.vault.accounts.currentAccount()), try #require(try bob.vault.accounts.currentAccount())
       )
       let (to, texts) = (try JID(ada.address), (0..<120).map { "number \($0)" })
       try await ada.accounts.connected(account) { (connection) throws(XMPPError) in
@@ -98,7 +98,7 @@ extension AccountTests {
           }
         } catch { throw .unreachable(VaultError(error).reason) }
       }
-      try ada.vault.noteArchive(of: account.id, to: "an entry that has expired")
+      try ada.vault.accounts.noteArchive(of: account.id, to: "an entry that has expired")
       #expect(await AccountRound.run(ada.vault, limit: .seconds(60)).problem == nil)
       #expect(try ada.received() == texts)
     }
@@ -118,16 +118,16 @@ extension AccountTests {
       _ = try ada.vault.sendPlain(held("first"), to: bob.address)
       #expect(await AccountRound.run(ada.vault, limit: .seconds(60)).traffic.plainSent == 1)
       // As read from an archive: all stored now, and sent two days ago.
-      let (account, day) = (try #require(try ada.vault.currentAccount()), Int64(86_400_000))
-      let (text, now) = (try held("before"), ada.vault.surroundings.now())
-      for number in 0..<Vault.plainDayLimit {
+      let (account, day) = (try #require(try ada.vault.accounts.currentAccount()), Int64(86_400_000))
+      let (text, now) = (try held("before"), ada.vault.core.surroundings.now())
+      for number in 0..<Messages.plainDayLimit {
         let id = [UInt8](repeating: 9, count: 14) + [UInt8(number >> 8), UInt8(number & 255)]
-        try ada.vault.keepPlain(
+        try ada.vault.messages.keepPlain(
           PlainMessage(id: id, contact: bob.address, isMine: false, text: text, sentAt: now - 2 * day),
           account: account.id)
       }
       #expect(
-        try ada.vault.plainDays(account: account.id, contact: bob.address) == [(now - 2 * day) / day: 1000])
+        try ada.vault.messages.plainDays(account: account.id, contact: bob.address) == [(now - 2 * day) / day: 1000])
       _ = try bob.vault.sendPlain(held("today"), to: ada.address)
       try await ada.online {
         try await bob.online {
@@ -147,14 +147,14 @@ extension AccountTests {
           _ = try bob.vault.sendPlain(held("second"), to: ada.address)
           try await eventually("ada has it") { try ada.received() == ["second"] }
           try await eventually("hers goes") {
-            try ada.vault.messages().first { $0.isMine }.map { $0.state != "waiting" } == true
+            try ada.vault.messages.messages().first { $0.isMine }.map { $0.state != "waiting" } == true
           }
         }
       }
       // With nothing that she has written, he would be a stranger.
       _ = try ada.vault.sendPlain(held("kept"), to: bob.address)
-      for message in try ada.vault.messages() where try ada.text(message) != "kept" {
-        try ada.vault.deleteMessage(message.number)
+      for message in try ada.vault.messages.messages() where try ada.text(message) != "kept" {
+        try ada.vault.messages.deleteMessage(message.number)
       }
       _ = try bob.vault.sendPlain(held("third"), to: ada.address)
       _ = await AccountRound.run(bob.vault, limit: .seconds(20))
@@ -162,7 +162,7 @@ extension AccountTests {
       #expect(report.problem == nil)
       // What is new shows that the archive was read.
       // A server may tell times in whole seconds, so either can stand first.
-      #expect(Set(try ada.vault.messages().map { try ada.text($0) }) == ["kept", "third"])
+      #expect(Set(try ada.vault.messages.messages().map { try ada.text($0) }) == ["kept", "third"])
     }
 
     @Test func `texts of strangers aren't kept, those of who was written to are`() async throws {
@@ -170,9 +170,9 @@ extension AccountTests {
       let (ada, eve) = (try Person("Ada"), try Person("Eve"))
       for person in [ada, eve] { try await person.register(at: server) }
       _ = try eve.vault.sendPlain(held("buy this"), to: ada.address)
-      try await eve.online { try await eventually("it goes") { try eve.state(eve.vault.messages()[0]) == "underway" } }
+      try await eve.online { try await eventually("it goes") { try eve.state(eve.vault.messages.messages()[0]) == "underway" } }
       _ = await AccountRound.run(ada.vault, limit: .seconds(20))
-      #expect(try ada.vault.messages().isEmpty)
+      #expect(try ada.vault.messages.messages().isEmpty)
       _ = try ada.vault.sendPlain(held("who are you?"), to: eve.address)
       try await ada.online {
         try await eve.online {
@@ -202,7 +202,7 @@ extension AccountTests {
       ] {
         #expect { try ada.vault.sendPlain(held(text), to: to) } throws: { VaultError(known: $0)?.code == .usage }
       }
-      #expect(try ada.vault.messages().isEmpty)
+      #expect(try ada.vault.messages.messages().isEmpty)
     }
   }
 }

@@ -23,13 +23,13 @@ extension AccountTests {
       let other = "other-" + ada.address
       _ = try await ada.accounts.register(other, at: .init(ejabberd), password: secret("other"))
       try await ada.register(at: prosody)
-      let lock = try ada.vault.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
+      let lock = try ada.vault.checking.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
       try await ada.online {
         try await eventually("it is connected") { try connection(ada) == .connected }
         _ = try ada.accounts.use(other)
         try await eventually("the other one is connected", seconds: 30) { try connection(ada) == .connected }
         _ = try ada.accounts.logout(nil, forgets: false)
-        try await eventually("none is", seconds: 30) { try ada.vault.accountConnection() == nil }
+        try await eventually("none is", seconds: 30) { try ada.vault.accounts.accountConnection() == nil }
       }
       withExtendedLifetime(lock) {}
     }
@@ -38,14 +38,14 @@ extension AccountTests {
       let server = try ChatServer.shared(.prosody)
       let ada = try Person("Ada")
       try await ada.register(at: server)
-      let account = try #require(try ada.vault.currentAccount())
+      let account = try #require(try ada.vault.accounts.currentAccount())
       // Changed elsewhere.
       try await ada.accounts.connected(account) { (connection) throws(XMPPError) in
         let password: HeldSecret
         do { password = try held("changed elsewhere") } catch { throw .noResources }
         try await connection.changePassword(to: password.bytes)
       }
-      let lock = try ada.vault.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
+      let lock = try ada.vault.checking.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
       try await ada.online {
         try await eventually("it is refused") { try connection(ada) == .wrongPassword }
         _ = try await ada.accounts.login(ada.address, at: .init(server), password: held("changed elsewhere"))
@@ -92,7 +92,7 @@ extension AccountTests {
       let (ada, bob) = (try Person("Ada"), try Person("Bob"))
       try ada.meet(bob)
       for person in [ada, bob] { try await person.register(at: server) }
-      try ada.vault.setAccountAddress("Bob", to: bob.address)
+      try ada.vault.accounts.setAccountAddress("Bob", to: bob.address)
       if kills { for person in [ada, bob] { try await server.hasKept(person.local) } }
       var messages: [MessageSummary] = []
       try await ada.online {
@@ -122,8 +122,8 @@ extension AccountTests {
       _ kind: ChatServer.Kind
     ) async throws {
       try await expectAll(kind) { _, _, bob, _ in
-        let account = try #require(try bob.vault.currentAccount())
-        let password = try #require(try bob.vault.accountPassword(account.id))
+        let account = try #require(try bob.vault.accounts.currentAccount())
+        let password = try #require(try bob.vault.accounts.accountPassword(account.id))
         let exchange = try await AccountExchange.open(
           bob.vault, account, password: password, resource: account.resource, answers: false)
         let task = Task { await exchange.run() }
@@ -152,13 +152,13 @@ extension AccountTests {
 extension Person {
   /// Lets what waits for the receipt of a message be sent again at once: as if its time had come.
   func sendAgain(_ message: MessageSummary) throws {
-    let digest = try vault.peerDigest(message.peer ?? "")
-    for record in try vault.database.parcels(toPeer: digest, [.posted, .waiting])
+    let digest = try vault.accounts.peerDigest(message.peer ?? "")
+    for record in try vault.core.database.parcels(toPeer: digest, [.posted, .waiting])
     where record.direction == .message && record.accountAt > 0 {
-      guard vault.surroundings.now() - record.accountAt > 500 else { continue }
+      guard vault.core.surroundings.now() - record.accountAt > 500 else { continue }
       var again = record
       again.accountAt = 0
-      _ = try vault.database.updateParcel(again, from: record)
+      _ = try vault.core.database.updateParcel(again, from: record)
     }
   }
 }

@@ -17,7 +17,7 @@ extension AccountTests {
       let (ada, bob) = (try Person("Ada"), try Person("Bob"))
       try ada.meet(bob)
       for person in [ada, bob] { try await person.register(at: server) }
-      try ada.vault.setAccountAddress("Bob", to: bob.address)
+      try ada.vault.accounts.setAccountAddress("Bob", to: bob.address)
       return (ada, bob)
     }
 
@@ -32,10 +32,10 @@ extension AccountTests {
           // What a server gets while its recipient logs in may be lost, and is sent again after half a minute.
           try await eventually("it comes", seconds: 180) { try bob.received(from: "Ada") == ["hello, Bob"] }
           try await eventually("it is confirmed") { try ada.state(message) == "delivered" }
-          #expect(try ada.vault.message(message.number).route == "account")
-          try bob.vault.markRead([#require(try bob.vault.messages().first).number])
+          #expect(try ada.vault.messages.message(message.number).route == "account")
+          try bob.vault.messages.markRead([#require(try bob.vault.messages.messages().first).number])
           try await eventually("it is read") { try ada.state(message) == "read" }
-          try await eventually("that is acknowledged") { try bob.vault.outbox().parcels.isEmpty }
+          try await eventually("that is acknowledged") { try bob.vault.messages.outbox().parcels.isEmpty }
           // Its sender's address came with it.
           let answer = try bob.send("hello, Ada", to: ada)
           try await eventually("the answer comes") { try ada.received(from: "Bob") == ["hello, Ada"] }
@@ -84,14 +84,14 @@ extension AccountTests {
       let bytes = (0..<2_500_000).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 13) }
       try await ada.online {
         try await bob.online {
-          let message = try ada.vault.send(.file(photo(bytes)), to: "Bob")
+          let message = try ada.vault.messages.send(.file(photo(bytes)), to: "Bob")
           try await eventually("it comes", seconds: 180) {
-            try bob.vault.messages(unreadOnly: true).first?.state == "new"
+            try bob.vault.messages.messages(unreadOnly: true).first?.state == "new"
           }
-          let came = try #require(try bob.vault.messages().first)
+          let came = try #require(try bob.vault.messages.messages().first)
           #expect(came.kind == .photo && came.byteCount == Int64(bytes.count))
           var got: [UInt8] = []
-          try bob.vault.messageFile(came.number) { part in
+          try bob.vault.messages.messageFile(came.number) { part in
             got += part.bytes.withUnsafeBytes { Array($0) }
           }
           #expect(got == bytes)
@@ -114,7 +114,7 @@ extension AccountTests {
 
     @Test func `a round leaves the account to a daemon that runs, and does nothing without an account`() async throws {
       let (ada, bob) = try await pair(.prosody)
-      let lock = try ada.vault.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
+      let lock = try ada.vault.checking.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
       try ada.send("hello", to: bob)
       #expect(await AccountRound.run(ada.vault, limit: .seconds(60)).traffic == AccountReport())
       withExtendedLifetime(lock) {}
@@ -129,12 +129,12 @@ extension AccountTests {
       let eve = try Person("Eve")
       try await eve.register(at: server)
       for text in ["one", "two"] { try ada.send(text, to: bob) }
-      let captured = try ada.vault.outgoingParcels(way: .account).map(\.post)
+      let captured = try ada.vault.post.outgoingParcels(way: .account).map(\.post)
       #expect(captured.count == 2)
-      #expect(try bob.vault.takeParcel(captured[0].bytes, by: ParcelArrival(way: .account)).isNew)
+      #expect(try bob.vault.intake.takeParcel(captured[0].bytes, by: ParcelArrival(way: .account)).isNew)
       try await bob.online {
-        try await eventually("bob is there") { try bob.vault.currentAccount() != nil }
-        let account = try #require(try eve.vault.currentAccount())
+        try await eventually("bob is there") { try bob.vault.accounts.currentAccount() != nil }
+        let account = try #require(try eve.vault.accounts.currentAccount())
         try await eve.accounts.connected(account) { (connection) throws(XMPPError) in
           let to = try JID(bob.address)
           try await connection.announce()
@@ -151,8 +151,8 @@ extension AccountTests {
       }
       #expect(try bob.received() == ["one", "two"])
       // The one that came a second time isn't counted.
-      let bobs = try #require(try bob.vault.currentAccount())
-      let taken = try #require(try bob.vault.accountTraffic(bobs.id)).taken
+      let bobs = try #require(try bob.vault.accounts.currentAccount())
+      let taken = try #require(try bob.vault.accounts.accountTraffic(bobs.id)).taken
       #expect(taken.parcels == 1 && taken.bytes == Int64(captured[1].bytes.count))
     }
 
@@ -162,8 +162,8 @@ extension AccountTests {
       let stranger = try Person("Eve")
       try await stranger.register(at: server)
       try await bob.online {
-        try await eventually("bob is there") { try bob.vault.currentAccount() != nil }
-        let account = try #require(try stranger.vault.currentAccount())
+        try await eventually("bob is there") { try bob.vault.accounts.currentAccount() != nil }
+        let account = try #require(try stranger.vault.accounts.currentAccount())
         try await stranger.accounts.connected(account) { (connection) throws(XMPPError) in
           let to = try JID(bob.address)
           try await connection.announce()

@@ -21,21 +21,21 @@ extension AccountTests {
       let (ada, bob) = (try Person("Ada"), try Person("Bob"))
       try ada.meet(bob)
       for person in [ada, bob] { try await person.register(at: server) }
-      try ada.vault.setAccountAddress("Bob", to: bob.address)
+      try ada.vault.accounts.setAccountAddress("Bob", to: bob.address)
       try await bob.online {
         try await ada.exchanging { exchange in
           // What is sent while he logs in may be lost, and come minutes later.
           try ada.send("are you there?", to: bob)
           try await eventually("bob is there") { try bob.received() == ["are you there?"] }
           for person in [ada, bob] { person.hurry(speed) }
-          let file = try ada.vault.send(.file(photo(of: 200_000)), to: "Bob")
+          let file = try ada.vault.messages.send(.file(photo(of: 200_000)), to: "Bob")
           try await eventually("the file is being sent") { exchange.state.withLock { $0.isSending } }
           let text = try ada.send("in between", to: bob)
           try await eventually("both are confirmed", seconds: 800) {
             try [file, text].allSatisfy { try ada.state($0) == "delivered" }
           }
           // In the order of sending, the newest first; numbered as they came.
-          let came = try bob.vault.messages()
+          let came = try bob.vault.messages.messages()
           #expect(came.map(\.kind) == [.text, .photo, .text])
           #expect(came.map(\.number).max() == came[1].number)
         }
@@ -47,15 +47,15 @@ extension AccountTests {
       let (ada, bob) = (try Person("Ada"), try Person("Bob"))
       try ada.meet(bob)
       try ada.vault.logInNowhere(peer: "Bob", at: bob.address)
-      for size in [400_000, 100_000] { _ = try ada.vault.send(.file(photo(of: size)), to: "Bob") }
+      for size in [400_000, 100_000] { _ = try ada.vault.messages.send(.file(photo(of: size)), to: "Bob") }
       try ada.send("small", to: bob)
-      let small = try ada.vault.smallAccountPosts()
+      let small = try ada.vault.post.smallAccountPosts()
       #expect(small.count == 1 && small.allSatisfy { $0.post.bytes.count < 10_000 })
-      let first = try #require(try ada.vault.largeAccountPost([:])?.post)
+      let first = try #require(try ada.vault.post.largeAccountPost([:])?.post)
       #expect(first.bytes.count < 200_000)
-      let second = try #require(try ada.vault.largeAccountPost([first.id: 1])?.post)
+      let second = try #require(try ada.vault.post.largeAccountPost([first.id: 1])?.post)
       #expect(second.bytes.count > 400_000)
-      #expect(try ada.vault.largeAccountPost([first.id: 1, second.id: 2])?.post.id == first.id)
+      #expect(try ada.vault.post.largeAccountPost([first.id: 1, second.id: 2])?.post.id == first.id)
     }
 
     @Test func `what was tried is remembered until it gets through`() {
@@ -94,7 +94,7 @@ extension Vault {
   fileprivate func logInNowhere(peer: String, at address: String) throws {
     let account = AccountRecord(
       id: [UInt8](repeating: 3, count: 16), address: "ada@localhost", resource: "here", isCurrent: true)
-    try useAccount(account, password: held("none"))
-    try setAccountAddress(peer, to: address)
+    try accounts.useAccount(account, password: held("none"))
+    try accounts.setAccountAddress(peer, to: address)
   }
 }

@@ -9,13 +9,13 @@ import VaultStore
 extension Person {
   /// Gives a carrier what waits for carriers here, as in a meeting.
   func hand(to carrier: Person) throws {
-    let (own, other) = (try vault.ownDevice(), try carrier.vault.ownDevice())
-    let now = vault.surroundings.now()
-    for one in try vault.outgoingParcels(way: .carriers) {
+    let (own, other) = (try vault.carrying.ownDevice(), try carrier.vault.carrying.ownDevice())
+    let now = vault.core.surroundings.now()
+    for one in try vault.post.outgoingParcels(way: .carriers) {
       let copy = try CourierDesk.copy(of: Parcel.decode(one.post.bytes, limit: Parcel.byteLimit))
       let tag = try #require(RecipientTag(one.post.tag))
       let recipient = try CourierDesk.device(one.recipient)
-      let header = try vault.changeCourier { courier, _ in
+      let header = try vault.carrying.changeCourier { courier, _ in
         _ = courier.send(
           copy, tag: tag, size: one.post.bytes.count, expiresAt: one.post.expiresAt, to: recipient,
           allowsServers: one.record.ways.hasServers, at: now)
@@ -26,7 +26,7 @@ extension Person {
         return header
       }
       guard let header else { continue }
-      let arrival = try carrier.vault.changeCourier { (courier, contents) throws(StoreError) in
+      let arrival = try carrier.vault.carrying.changeCourier { (courier, contents) throws(StoreError) in
         let arrival = courier.took(header, from: own, isPeer: true, isMine: false, at: now)
         if case .carried = arrival { try contents.put(copy, one.post.bytes) }
         return arrival
@@ -37,24 +37,24 @@ extension Person {
 
   /// What it moves for others counts as the same day's from now on, also if midnight comes: that of a clock which was a day ahead.
   func outlastMidnight() throws {
-    let tomorrow = vault.surroundings.now() + 86_400_000
-    try vault.changeCourier { courier, _ in courier.movedInVain(1, at: tomorrow) }
+    let tomorrow = vault.core.surroundings.now() + 86_400_000
+    try vault.carrying.changeCourier { courier, _ in courier.movedInVain(1, at: tomorrow) }
   }
 
   /// Whether the server has all that goes by it, receipts for so many parcels among it: they are owed a moment after what they are for can be seen.
   func hasSentAll(receipts count: Int64) throws -> Bool {
-    let account = try #require(try vault.currentAccount())
-    return try vault.accountTraffic(account.id)?.taken.parcels ?? 0 >= count && vault.parcelMemory.owed.isEmpty
-      && vault.outgoingRecords(way: .account, at: vault.surroundings.now()).isEmpty
+    let account = try #require(try vault.accounts.currentAccount())
+    return try vault.accounts.accountTraffic(account.id)?.taken.parcels ?? 0 >= count && vault.post.parcelMemory.owed.isEmpty
+      && vault.post.outgoingRecords(way: .account, at: vault.core.surroundings.now()).isEmpty
   }
 
   /// The bytes of each parcel that is carried for others.
-  func carriedSizes() throws -> [Int] { try vault.readCourier().satchel.parcels.values.map(\.header.size) }
+  func carriedSizes() throws -> [Int] { try vault.carrying.readCourier().satchel.parcels.values.map(\.header.size) }
 
   /// How many parcels of others could still be left at a server.
   func waitingForServers() throws -> Int {
     var search = CarriedSearch()
-    return try vault.carriedForAccounts(&search).count
+    return try vault.meetings.carriedForAccounts(&search).count
   }
 }
 
@@ -75,8 +75,8 @@ extension Person {
   }
 
   private func credentials() throws -> (AccountRecord, HeldSecret) {
-    let account = try #require(try vault.currentAccount())
-    return (account, try #require(try vault.accountPassword(account.id)))
+    let account = try #require(try vault.accounts.currentAccount())
+    return (account, try #require(try vault.accounts.accountPassword(account.id)))
   }
 }
 

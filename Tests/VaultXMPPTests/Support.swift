@@ -76,14 +76,14 @@ final class Person: Sendable {
 
   /// Both trust each other.
   func meet(_ other: Person) throws {
-    _ = try vault.addPeer(try PeerCard.parse(text: other.vault.ownIdentity().qrText), name: nil)
-    _ = try other.vault.addPeer(try PeerCard.parse(text: vault.ownIdentity().qrText), name: nil)
+    _ = try vault.trust.addPeer(try PeerCard.parse(text: other.vault.core.ownIdentity().qrText), name: nil)
+    _ = try other.vault.trust.addPeer(try PeerCard.parse(text: vault.core.ownIdentity().qrText), name: nil)
   }
 
   /// Keeps the account connected, as the daemon does, while `body` runs.
   func online<Value>(_ body: () async throws -> Value) async throws -> Value {
     let vault = vault
-    let tasks = [Task { await AccountRunner(vault).run() }, Task { await vault.runMessages() }]
+    let tasks = [Task { await AccountRunner(vault).run() }, Task { await vault.answering.runMessages() }]
     let result: Result<Value, any Error>
     do { result = .success(try await body()) } catch { result = .failure(error) }
     for task in tasks {
@@ -95,19 +95,19 @@ final class Person: Sendable {
 
   /// The texts that have come, oldest first.
   func received(from peer: String? = nil) throws -> [String] {
-    try vault.messages(with: peer, limit: 1000).reversed().filter { !$0.isMine }.compactMap { try text($0) }
+    try vault.messages.messages(with: peer, limit: 1000).reversed().filter { !$0.isMine }.compactMap { try text($0) }
   }
 
   func text(_ message: MessageSummary) throws -> String? {
-    try vault.messageText(message.number)?.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    try vault.messages.messageText(message.number)?.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
   }
 
   @discardableResult
   func send(_ text: String, to peer: Person) throws -> MessageSummary {
-    try vault.send(.text(held(text)), to: peer.name)
+    try vault.messages.send(.text(held(text)), to: peer.name)
   }
 
-  func state(_ message: MessageSummary) throws -> String { try vault.message(message.number).state }
+  func state(_ message: MessageSummary) throws -> String { try vault.messages.message(message.number).state }
 }
 
 /// How fast time passes for somebody.
@@ -164,7 +164,7 @@ func eventually(
 extension Person {
   /// Another program of an account: a connection of this process, which can be told what vault never says.
   func otherProgram(_ account: AccountRecord) async throws -> XMPPConnection {
-    let password = try #require(try vault.accountPassword(account.id))
+    let password = try #require(try vault.accounts.accountPassword(account.id))
     return try await XMPPConnection.connect(account.place, password: password.bytes)
   }
 }

@@ -22,7 +22,7 @@ extension AccountTests {
     private func speak(
       _ person: Person, _ body: @escaping @Sendable (XMPPConnection) async throws(XMPPError) -> Void
     ) async throws {
-      let account = try #require(try person.vault.currentAccount())
+      let account = try #require(try person.vault.accounts.currentAccount())
       let connection = try await person.otherProgram(account)
       try await connection.announce()
       try await body(connection)
@@ -72,7 +72,7 @@ extension AccountTests {
       try await speak(ada) { (connection) throws(XMPPError) in
         try await connection.send("which station?", to: try JID(bob.address), id: "answer", wantsReceipt: false)
       }
-      try bob.vault.messages().forEach { try bob.vault.deleteMessage($0.number) }
+      try bob.vault.messages.messages().forEach { try bob.vault.messages.deleteMessage($0.number) }
       _ = await AccountRound.run(bob.vault, limit: .seconds(60)) { (try? bob.received())?.isEmpty == false }
       #expect(try bob.received() == ["which station?"])
     }
@@ -88,9 +88,9 @@ extension AccountTests {
         }
         try await eventually("some come") { try ada.received().count == 16 }
       }
-      let account = try #require(try ada.vault.currentAccount())
-      #expect(try ada.vault.accountTraffic(account.id)?.passedOver == 4)
-      #expect(try ada.vault.log(limit: 100).filter { $0.event == "message-received" }.isEmpty)
+      let account = try #require(try ada.vault.accounts.currentAccount())
+      #expect(try ada.vault.accounts.accountTraffic(account.id)?.passedOver == 4)
+      #expect(try ada.vault.overview.log(limit: 100).filter { $0.event == "message-received" }.isEmpty)
     }
 
     @Test(arguments: ChatServer.Kind.allCases)
@@ -111,14 +111,14 @@ extension AccountTests {
           // He asks to be a friend again.
           try await eventually("bob has lost a friend") { try bob.accounts.friends().first?.subscription != "both" }
           _ = try await bob.accounts.addFriend(ada.address, name: nil, peer: nil)
-          try await eventually("it goes") { try bob.vault.messages().first { $0.isMine }?.state == "underway" }
+          try await eventually("it goes") { try bob.vault.messages.messages().first { $0.isMine }?.state == "underway" }
         }
       }
       let report = await AccountRound.run(ada.vault, limit: .seconds(60))
       #expect(report.problem == nil && report.traffic.friendRequests == 0)
       #expect(try ada.received() == [] && ada.accounts.friends().map(\.asks) == [false])
-      let account = try #require(try ada.vault.currentAccount())
-      #expect(try ada.vault.accountTraffic(account.id)?.passedOver ?? 0 >= 1)
+      let account = try #require(try ada.vault.accounts.currentAccount())
+      #expect(try ada.vault.accounts.accountTraffic(account.id)?.passedOver ?? 0 >= 1)
       // Blocked by this program, and until its user writes to it.
       #expect(throws: VaultError.self) { try ada.accounts.unblockFriend("nobody@localhost") }
       _ = try ada.vault.sendPlain(held("come back"), to: bob.address)
@@ -137,18 +137,18 @@ extension AccountTests {
       let (ada, bob) = try await people(at: try ChatServer.shared(kind))
       _ = try ada.vault.sendPlain(held("first"), to: bob.address)
       try await ada.online {
-        try await eventually("it goes") { try ada.vault.messages().first?.state != "waiting" }
+        try await eventually("it goes") { try ada.vault.messages.messages().first?.state != "waiting" }
         let to = try JID(bob.address)
         try await speak(ada) { (connection) throws(XMPPError) in
           try await connection.send("from the telephone", to: to, id: "elsewhere")
         }
         try await eventually("it shows", seconds: 20) {
-          try ada.vault.messages().filter(\.isMine).map { try ada.text($0) }.contains("from the telephone")
+          try ada.vault.messages.messages().filter(\.isMine).map { try ada.text($0) }.contains("from the telephone")
         }
       }
       // The archive says nothing new.
       _ = await AccountRound.run(ada.vault, limit: .seconds(60))
-      #expect(try ada.vault.messages().filter(\.isMine).count == 2)
+      #expect(try ada.vault.messages.messages().filter(\.isMine).count == 2)
     }
 
     @Test(arguments: ChatServer.Kind.allCases)
@@ -156,14 +156,14 @@ extension AccountTests {
       let (ada, bob) = try await people(at: try ChatServer.shared(kind))
       _ = try ada.vault.sendPlain(held("hello"), to: bob.address)
       _ = await AccountRound.run(ada.vault, limit: .seconds(60))
-      _ = try ada.vault.set("keep-free", to: "100000T")
+      _ = try ada.vault.core.set("keep-free", to: "100000T")
       let to = try JID(ada.address)
       try await speak(bob) { (connection) throws(XMPPError) in
         try await connection.send("a long answer", to: to, id: "answer")
       }
       let full = await AccountRound.run(ada.vault, limit: .seconds(60))
       #expect(try full.problem == nil && full.traffic.plainTaken == 0 && ada.received() == [])
-      _ = try ada.vault.set("keep-free", to: "0")
+      _ = try ada.vault.core.set("keep-free", to: "0")
       _ = await AccountRound.run(ada.vault, limit: .seconds(60)) { (try? ada.received())?.isEmpty == false }
       #expect(try ada.received() == ["a long answer"])
     }
@@ -172,24 +172,24 @@ extension AccountTests {
       async throws
     {
       let (ada, bob) = try await people(at: try ChatServer.shared(.prosody))
-      let lock = try ada.vault.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
+      let lock = try ada.vault.checking.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
       defer { withExtendedLifetime(lock) {} }
       try await ada.online {
         try await eventually("connected") { try ada.accounts.list().first?.connection?.state == .connected }
-        _ = try ada.vault.set("pigeons-only", to: "on")
+        _ = try ada.vault.core.set("pigeons-only", to: "on")
         try await eventually("not connected") { try ada.accounts.list().first?.connection == nil }
         #expect { try ada.vault.sendPlain(held("hello"), to: bob.address) } throws: {
           VaultError(known: $0)?.code == .refused
         }
-        #expect(try ada.vault.messages().isEmpty)
-        _ = try ada.vault.set("pigeons-only", to: "off")
+        #expect(try ada.vault.messages.messages().isEmpty)
+        _ = try ada.vault.core.set("pigeons-only", to: "off")
         try await eventually("connected again") { try ada.accounts.list().first?.connection?.state == .connected }
       }
     }
 
     @Test func `what went and came by an account is counted, and goes with it`() async throws {
       let (ada, bob) = try await people(at: try ChatServer.shared(.prosody))
-      let account = try #require(try ada.vault.currentAccount())
+      let account = try #require(try ada.vault.accounts.currentAccount())
       #expect(try ada.accounts.list().first?.traffic == nil)
       _ = try ada.vault.sendPlain(held("12345"), to: bob.address)
       _ = await AccountRound.run(ada.vault, limit: .seconds(60))
@@ -201,7 +201,7 @@ extension AccountTests {
       #expect(traffic.sent.texts == 1 && traffic.sent.bytes == 5 && traffic.sent.parcels == 0)
       #expect(traffic.taken.texts == 1 && traffic.taken.bytes == 3 && traffic.since > 0)
       _ = try ada.accounts.logout(nil, forgets: true)
-      #expect(try ada.vault.accountTraffic(account.id) == nil)
+      #expect(try ada.vault.accounts.accountTraffic(account.id) == nil)
     }
   }
 }

@@ -32,30 +32,30 @@ final class Device: Sendable {
       at: VaultFolders(home: home), label: name, addresses: [listener.address], passphrase: nil,
       environment: environment)
     self.vault = vault
-    Task { for await transport in listener.incoming { Task { await vault.answer(transport) } } }
+    Task { for await transport in listener.incoming { Task { await vault.answering.answer(transport) } } }
   }
 
   /// Two who trust each other.
   static func introduce(_ one: Device, _ other: Device) throws {
-    _ = try one.vault.addPeer(try other.vault.ownIdentity().card, name: other.name)
-    _ = try other.vault.addPeer(try one.vault.ownIdentity().card, name: one.name)
+    _ = try one.vault.trust.addPeer(try other.vault.core.ownIdentity().card, name: other.name)
+    _ = try other.vault.trust.addPeer(try one.vault.core.ownIdentity().card, name: one.name)
   }
 
   /// Keeps a text for somebody, to be sent.
   func write(_ text: String, to recipient: Device, pigeonsOnly: Bool = false) throws -> Int64 {
-    try vault.send(.text(try Letter.held(text)), to: recipient.name, pigeonsOnly: pigeonsOnly).number
+    try vault.messages.send(.text(try Letter.held(text)), to: recipient.name, pigeonsOnly: pigeonsOnly).number
   }
 
   /// The parcel that waits for this way: exactly one.
   func only(_ way: ParcelRecord.Ways) throws -> OutgoingParcelPost {
-    let posts = try vault.outgoingParcels(way: way)
+    let posts = try vault.post.outgoingParcels(way: way)
     guard posts.count == 1 else { throw Disorder(words: "\(posts.count) parcels wait at \(name), not one") }
     return posts[0]
   }
 
   /// Fails unless a message is known to have arrived.
   func expectDelivery(of number: Int64) throws {
-    let state = try vault.message(number).state
+    let state = try vault.messages.message(number).state
     guard state == "delivered" else { throw Disorder(words: "a message of \(name) is \(state), not delivered") }
   }
 }

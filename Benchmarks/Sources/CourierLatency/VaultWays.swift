@@ -24,7 +24,7 @@ struct DirectVaults: Way {
     let (ada, ben) = (try Person("ada"), try Person("ben"))
     let listener = try await TCPListener.bind(host: "127.0.0.1", port: 0)
     let (vault, receipts) = (recipient.vault, receipts)
-    let from = try vault.peerDigest(sender.name)
+    let from = try vault.accounts.peerDigest(sender.name)
     Task {
       for await transport in listener.incoming {
         let answered = try await PeerSession.answer(transport, identity: ben.identity, ownCard: ben.card) {
@@ -34,7 +34,7 @@ struct DirectVaults: Way {
           let received = try await answered.receive { MessageType.byteLimit($0) }
           if received.isGoodbye { break }
           let piece = try CourierPiece.decode(received.body.bytes, limit: MessageType.courierPiece.byteLimit)
-          receipts.put(try vault.takeParcel(piece.bytes, by: ParcelArrival(way: .session, from: from)))
+          receipts.put(try vault.intake.takeParcel(piece.bytes, by: ParcelArrival(way: .session, from: from)))
         }
       }
     }
@@ -54,7 +54,7 @@ struct DirectVaults: Way {
     }
     let end = try await recipient.arrivals.next()
     guard case .taken(let receipt?) = await receipts.next() else { throw Disorder(words: "nothing was taken") }
-    try sender.vault.takeReceipt(receipt, handedOverBy: .session)
+    try sender.vault.post.takeReceipt(receipt, handedOverBy: .session)
     try sender.expectDelivery(of: number)
     return (start, end)
   }
@@ -75,7 +75,7 @@ struct ServerVaults: Way {
       try await ChatClient("vault-from", on: server) { _ in },
       try await ChatClient("vault-to", on: server) { event in
         guard case .parcel(let part) = event else { return }
-        do { receipts.put(try vault.takeParcel(part.bytes, by: ParcelArrival(way: .account))) } catch {
+        do { receipts.put(try vault.intake.takeParcel(part.bytes, by: ParcelArrival(way: .account))) } catch {
           Complaint.say("\(error)")
         }
       }
@@ -91,13 +91,13 @@ struct ServerVaults: Way {
     let end = try await recipient.arrivals.next()
     guard case .taken(.some) = await receipts.next() else { throw Disorder(words: "nothing was taken") }
     try await clients.0.connection.ping()
-    try sender.vault.handedToAccount(post.id)
+    try sender.vault.post.handedToAccount(post.id)
     // The receipt goes back as a parcel, which isn't measured.
     let back = try recipient.only(.account).post
-    guard case .known(let receipt?) = try sender.vault.takeParcel(back.bytes, by: ParcelArrival(way: .account)) else {
+    guard case .known(let receipt?) = try sender.vault.intake.takeParcel(back.bytes, by: ParcelArrival(way: .account)) else {
       throw Disorder(words: "no receipt was taken")
     }
-    try recipient.vault.takeReceipt(receipt, handedOverBy: .session)
+    try recipient.vault.post.takeReceipt(receipt, handedOverBy: .session)
     try sender.expectDelivery(of: number)
     return (start, end)
   }
@@ -117,7 +117,7 @@ struct MeetingVaults: Way {
   func send(_ text: String) async throws -> (sent: Double, arrived: Double) {
     let start = Stopwatch.now()
     let number = try sender.write(text, to: recipient)
-    _ = try await sender.vault.meet(recipient.name)
+    _ = try await sender.vault.meetings.meet(recipient.name)
     let end = try await recipient.arrivals.next()
     try sender.expectDelivery(of: number)
     return (start, end)
@@ -136,23 +136,23 @@ struct CarrierVaults: Way {
     try Device.introduce(sender, carrier)
     try Device.introduce(carrier, recipient)
     try Device.introduce(sender, recipient)
-    _ = try await carrier.vault.meet(recipient.name)
-    _ = try await carrier.vault.meet(sender.name)
+    _ = try await carrier.vault.meetings.meet(recipient.name)
+    _ = try await carrier.vault.meetings.meet(sender.name)
   }
 
   func send(_ text: String) async throws -> (sent: Double, arrived: Double) {
     let start = Stopwatch.now()
     let number = try sender.write(text, to: recipient, pigeonsOnly: true)
-    let first = try await sender.vault.meet(carrier.name)
-    let second = try await carrier.vault.meet(recipient.name)
+    let first = try await sender.vault.meetings.meet(carrier.name)
+    let second = try await carrier.vault.meetings.meet(recipient.name)
     guard first.given == 1, second.handedOver == 1 else {
       throw Disorder(words: "the carrier got \(first.given) parcels and handed over \(second.handedOver)")
     }
     let end = try await recipient.arrivals.next()
     // Until nobody has anything more for anybody: the receipt is carried back.
     for _ in 0..<8 {
-      let back = try await carrier.vault.meet(sender.name)
-      let more = try await carrier.vault.meet(recipient.name)
+      let back = try await carrier.vault.meetings.meet(sender.name)
+      let more = try await carrier.vault.meetings.meet(recipient.name)
       if back.isEmpty, more.isEmpty { break }
     }
     try sender.expectDelivery(of: number)
@@ -172,7 +172,7 @@ struct ServerDaemons: Way {
     for device in [sender, recipient] {
       let vault = device.vault
       Task { await AccountRunner(vault).run() }
-      for _ in 0..<1000 where try vault.accountConnection()?.state != .connected {
+      for _ in 0..<1000 where try vault.accounts.accountConnection()?.state != .connected {
         try await Task.sleep(for: .milliseconds(20))
       }
     }
@@ -196,7 +196,7 @@ extension Device {
         "\(device.name)@localhost",
         at: VaultAccounts.Place(host: "127.0.0.1", port: server.port, certificates: server.certificates),
         password: HeldSecret(try password(device.name)))
-      _ = try device.vault.setAccountAddress(peer.name, to: "\(peer.name)@localhost")
+      _ = try device.vault.accounts.setAccountAddress(peer.name, to: "\(peer.name)@localhost")
     }
   }
 }

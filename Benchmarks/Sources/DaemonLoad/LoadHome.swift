@@ -55,9 +55,9 @@ final class LoadHome {
     FileManager.default.createFile(atPath: path + "/daemon.log", contents: nil)
     let vault = try Vault.create(
       at: folders, label: "holder", addresses: [], passphrase: nil, environment: Self.environment)
-    keys = try vault.ownIdentity().card.keys
+    keys = try vault.core.ownIdentity().card.keys
     people = try (0..<peers).map { try Person("peer \($0)") }
-    for person in people { _ = try vault.addPeer(person.card, name: nil) }
+    for person in people { _ = try vault.trust.addPeer(person.card, name: nil) }
     vault.close()
     database = try VaultDatabase(folders, keys: try VaultKeys.unlock(folders, passphrase: nil))
   }

@@ -42,7 +42,7 @@ extension AccountConnection {
   }
 }
 
-extension Vault {
+extension Accounts {
   private static let connectionKey = "account-connection"
 
   /// How the account's connection stands, if a daemon has it; what a daemon has left that doesn't run any more counts for nothing.

@@ -9,30 +9,30 @@ extension CourierDesk {
   /// A parcel that is to be given, of which it is noted durably that the peer gets it; nil if it is here no more, was damaged, or may not be given:
   /// another meeting was faster.
   func content(of header: ParcelHeader, isTheirs: Bool) throws -> [UInt8]? {
-    if let content = try vault.parcelContent(header.id.bytes), try isWhole(content, header) {
+    if let content = try vault.post.parcelContent(header.id.bytes), try isWhole(content, header) {
       return try promise(header, isTheirs: isTheirs) ? content : nil
     }
     if let carried = try vault.carriedContent(header.copy), try isWhole(carried, header) { return carried }
-    try vault.changeCourier { courier, _ in courier.drop(header.copy) }
+    try vault.carrying.changeCourier { courier, _ in courier.drop(header.copy) }
     return nil
   }
 
   private func promise(_ header: ParcelHeader, isTheirs: Bool) throws -> Bool {
     guard !isTheirs else { return true }
     let now = vault.environment.now()
-    return try vault.changeCourier { courier, _ in courier.promise(header, to: device, isTheirs: isTheirs, at: now) }
+    return try vault.carrying.changeCourier { courier, _ in courier.promise(header, to: device, isTheirs: isTheirs, at: now) }
   }
 
   /// Notes that the peer has got a parcel; returns whether that was one of this device's own.
   func gave(_ header: ParcelHeader, isTheirs: Bool) throws -> Bool {
     let now = vault.environment.now()
-    let isOwn = try vault.changeCourier { courier, _ in
+    let isOwn = try vault.carrying.changeCourier { courier, _ in
       let isOwn = courier.outgoing[header.id] != nil
       courier.gave(header, to: device, isTheirs: isTheirs, at: now)
       return isOwn
     }
     let record = isOwn ? try vault.database.parcel(header.id.bytes) : nil
-    if let record { try vault.noteUnderway(record) }
+    if let record { try vault.post.noteUnderway(record) }
     return isOwn
   }
 
@@ -41,9 +41,9 @@ extension CourierDesk {
   func wasRefused(_ header: ParcelHeader, isTheirs: Bool) throws {
     let (now, monotonic) = (vault.environment.now(), vault.environment.monotonic())
     if !isTheirs {
-      vault.meetings.refuse(header.copy, from: peer.digest, at: monotonic, for: MeetingMemory.worthlessTime)
+      vault.carrying.meetings.refuse(header.copy, from: peer.digest, at: monotonic, for: MeetingMemory.worthlessTime)
     }
-    try vault.changeCourier { courier, _ in
+    try vault.carrying.changeCourier { courier, _ in
       if courier.outgoing[header.id] == nil {
         courier.movedInVain(header.size, at: now)
       } else if !isTheirs {
@@ -82,14 +82,14 @@ extension CourierDesk {
     let arrival = ParcelArrival(
       way: !isDirect ? .carriers : isNearby ? .bluetooth : .session, from: peer.digest,
       hops: isDirect ? 0 : header.hops, branch: header.branch)
-    switch try vault.takeParcel(content, by: arrival) {
+    switch try vault.intake.takeParcel(content, by: arrival) {
     case .taken(let receipt), .known(let receipt):
       guard let receipt,
         let word = CarriedReceipt(
           id: header.id, branch: receipt.branch, expiresAt: receipt.expiresAt, proof: receipt.proof)
       else { return .mine(nil) }
       let now = vault.environment.now()
-      let isNew = try vault.changeCourier { courier, _ in
+      let isNew = try vault.carrying.changeCourier { courier, _ in
         defer { courier.confirmed(word, at: now) }
         return courier.receipts[word.id] == nil
       }
@@ -98,16 +98,16 @@ extension CourierDesk {
     case .ignored:
       // Whoever says that it is its own could have known; a carrier has brought what it was given.
       guard !isDirect else { return try refuse(header) }
-      vault.meetings.refuse(header.copy, at: monotonic)
+      vault.carrying.meetings.refuse(header.copy, at: monotonic)
       vault.noteVain(header.size, of: peer, isCarried: true)
     case .unknownSender:
       // Its sender may become a peer in a moment; but anybody can make such parcels, and no carrier can look in.
-      let isNew = vault.meetings.noteUnknownSender(header.copy, at: monotonic)
+      let isNew = vault.carrying.meetings.noteUnknownSender(header.copy, at: monotonic)
       if isNew, isDirect { noteWaste(header) }
       if isNew, !isDirect { vault.noteVain(header.size, of: peer, isCarried: true) }
     case .full:
       // Neither can a sender know how much is here; but anybody can make ever new ones.
-      if vault.meetings.noteFull(header.copy, at: monotonic) {
+      if vault.carrying.meetings.noteFull(header.copy, at: monotonic) {
         vault.noteVain(header.size, of: peer, isCarried: !isDirect)
       }
     }
@@ -118,14 +118,14 @@ extension CourierDesk {
   /// Doesn't ask this peer for the copy, which isn't what it has said, or worth nothing by its own making, again for a day.
   private func refuse(_ header: ParcelHeader) throws -> Outcome {
     let monotonic = vault.environment.monotonic()
-    vault.meetings.refuse(header.copy, from: peer.digest, at: monotonic, for: MeetingMemory.worthlessTime)
+    vault.carrying.meetings.refuse(header.copy, from: peer.digest, at: monotonic, for: MeetingMemory.worthlessTime)
     noteWaste(header)
     try cameInVain(header)
     return .refused
   }
 
   private func noteWaste(_ header: ParcelHeader) {
-    let isEnough = vault.meetings.noteWaste(
+    let isEnough = vault.carrying.meetings.noteWaste(
       header.size, of: peer.digest, isCarried: header.branch != ParcelHeader.noBranch,
       at: vault.environment.monotonic())
     guard isEnough else { return }
@@ -135,12 +135,12 @@ extension CourierDesk {
   /// What came for nothing uses up the bytes of the day, too.
   private func cameInVain(_ header: ParcelHeader) throws {
     let now = vault.environment.now()
-    try vault.changeCourier { courier, _ in courier.movedInVain(header.size, at: now) }
+    try vault.carrying.changeCourier { courier, _ in courier.movedInVain(header.size, at: now) }
   }
 
   private func carry(_ header: ParcelHeader, _ content: [UInt8]) throws -> Outcome {
     let now = vault.environment.now()
-    let arrival = try vault.changeCourier { (courier, contents) throws(StoreError) in
+    let arrival = try vault.carrying.changeCourier { (courier, contents) throws(StoreError) in
       let arrival = courier.took(header, from: device, isPeer: true, isMine: false, at: now)
       // In one transaction with the word that it is carried.
       if case .carried = arrival { try contents.put(header.copy, content) }
@@ -162,10 +162,10 @@ extension CourierDesk {
   }
 }
 
-extension Vault {
+extension Meetings {
   /// Counts bytes that a peer has brought in vain, though it need not be to blame.
   func noteVain(_ byteCount: Int, of peer: PeerRecord, isCarried: Bool) {
-    let isEnough = meetings.noteVain(byteCount, of: peer.digest, isCarried: isCarried, at: environment.monotonic())
+    let isEnough = carrying.meetings.noteVain(byteCount, of: peer.digest, isCarried: isCarried, at: environment.monotonic())
     guard isEnough else { return }
     environment.log.warning("much that \(peer.name) brings breaks off or can't be taken: it has to wait with more")
   }

@@ -40,23 +40,23 @@ struct CourierDesk: Sendable {
     self.isNearby = isNearby
     let device = try Self.device(peer.digest)
     self.device = device
-    let limit = isNearby ? Int(clamping: vault.nearbySettings().byteLimit) : ParcelHeader.sizeLimit
+    let limit = isNearby ? Int(clamping: vault.core.nearbySettings().byteLimit) : ParcelHeader.sizeLimit
     parcelLimit = min(limit, ParcelHeader.sizeLimit)
     let nearbyBudget = parcelLimit.multipliedReportingOverflow(by: Self.nearbyBudget)
     budget = isNearby && !nearbyBudget.overflow ? min(Self.byteBudget, nearbyBudget.partialValue) : Self.byteBudget
     let now = vault.environment.now()
     // What the courier knew before is compared with what is there afterwards: what another program adds meanwhile stays.
-    let before = try vault.readCourier()
+    let before = try vault.carrying.readCourier()
     lookup = RecipientLookup(try Self.people(vault, before.encounters, at: now))
-    let (all, spreading) = try vault.outgoingRecordsOfMeetings(at: now)
+    let (all, spreading) = try vault.post.outgoingRecordsOfMeetings(at: now)
     let open = Set(spreading.compactMap { ParcelKey($0.id) })
     let known = Set(all.compactMap { ParcelKey($0.id) })
     heldBack = known.subtracting(open)
     let gone = before.outgoing.keys.filter { !known.contains($0) }
     let fresh = try Self.fresh(all, before, vault)
-    let limits = vault.carryingLimits()
-    let condition = vault.deviceCondition()
-    greeting = try vault.changeCourier { courier, _ in
+    let limits = vault.carrying.carryingLimits()
+    let condition = vault.carrying.deviceCondition()
+    greeting = try vault.carrying.changeCourier { courier, _ in
       courier.limits = limits
       _ = courier.fit()
       _ = courier.expire(at: now)
@@ -87,12 +87,12 @@ struct CourierDesk: Sendable {
     _ records: [ParcelRecord], _ courier: Courier, _ vault: Vault
   ) throws -> [FreshParcel] {
     var fresh: [FreshParcel] = []
-    let usesServers = vault.usualWays().hasServers
+    let usesServers = vault.post.usualWays().hasServers
     for record in records.sorted(by: { $0.createdAt < $1.createdAt }) {
       guard fresh.count < newLimit else { break }
       guard let id = ParcelKey(record.id), courier.outgoing[id] == nil,
         // It may have been confirmed since the list was read, or be damaged: a post says so.
-        let content = try vault.parcelContent(record.id),
+        let content = try vault.post.parcelContent(record.id),
         let parcel = try? Parcel.decode(content, limit: Parcel.byteLimit), parcel.id.bytes == record.id,
         let tag = RecipientTag(parcel.tag)
       else { continue }
@@ -111,7 +111,7 @@ struct CourierDesk: Sendable {
   ) throws -> [RecipientLookup.Person] {
     var people: [RecipientLookup.Person] = []
     let peers = try vault.database.peers()
-    vault.meetings.notePeers(Set(peers.map(\.digest)))
+    vault.carrying.meetings.notePeers(Set(peers.map(\.digest)))
     for peer in peers where people.count < peopleLimit {
       let device = try device(peer.digest)
       if encounters.predictability(of: device, at: now) > 0 {
@@ -139,7 +139,7 @@ struct CourierDesk: Sendable {
   /// Receipts for the peer.
   func receipts(for greeting: CarrierGreeting) throws -> [CarriedReceipt] {
     let now = vault.environment.now()
-    return try vault.changeCourier { courier, _ in courier.receipts(for: device, greeting, at: now) }
+    return try vault.carrying.changeCourier { courier, _ in courier.receipts(for: device, greeting, at: now) }
   }
 
   /// Takes what of the peer's receipts is genuine; returns how many of them were news. `handedOver` is the parcel that the peer, its recipient, has just
@@ -147,7 +147,7 @@ struct CourierDesk: Sendable {
   func learn(_ receipts: [CarriedReceipt], handedOver: ParcelKey? = nil) throws -> Int {
     guard !receipts.isEmpty else { return 0 }
     let now = vault.environment.now()
-    let courier = try vault.readCourier()
+    let courier = try vault.carrying.readCourier()
     var genuine: [CarriedReceipt] = []
     for receipt in receipts.prefix(CarrierGreeting.idLimit) where courier.receipts[receipt.id] == nil {
       guard let id = ParcelID(receipt.id.bytes), ParcelProof.isGenuine(receipt.proof, for: id) else { continue }
@@ -155,14 +155,14 @@ struct CourierDesk: Sendable {
       let way: ParcelArrival.Way? = handedOver == receipt.id ? (isNearby ? .bluetooth : .session) : nil
       let parcel = courier.outgoing[receipt.id]
       let carriers = parcel?.carriers.compactMap { try? Digest($0.carrier.bytes) } ?? []
-      let isConfirmed = try vault.takeReceipt(word, handedOverBy: way, carriers: carriers)
+      let isConfirmed = try vault.post.takeReceipt(word, handedOverBy: way, carriers: carriers)
       // Somebody who has seen the receipt of an own parcel may have named another branch.
       guard isConfirmed || parcel == nil else { continue }
       genuine.append(receipt)
     }
     guard !genuine.isEmpty else { return 0 }
     let taken = genuine
-    _ = try vault.changeCourier { courier, _ in courier.learn(taken, from: device, at: now) }
+    _ = try vault.carrying.changeCourier { courier, _ in courier.learn(taken, from: device, at: now) }
     return taken.count
   }
 
@@ -171,16 +171,16 @@ struct CourierDesk: Sendable {
   /// What this device could give to the peer.
   func offers(to greeting: CarrierGreeting) throws -> [CarriedOffer] {
     let now = vault.environment.now()
-    var courier = try vault.readCourier()
+    var courier = try vault.carrying.readCourier()
     let monotonic = vault.environment.monotonic()
     for id in heldBack where courier.outgoing[id]?.recipient != device { courier.withdraw(id) }
     let offers = courier.offers(
-      to: device, greeting, vault.deviceCondition(), isTheirs: { Self.isFor(peer.digest, $0) },
-      declined: vault.meetings.declined(by: peer.digest, at: monotonic), at: now)
+      to: device, greeting, vault.carrying.deviceCondition(), isTheirs: { Self.isFor(peer.digest, $0) },
+      declined: vault.carrying.meetings.declined(by: peer.digest, at: monotonic), at: now)
     return offers.filter { offer in
       // What it has wanted and then refused isn't for it to carry.
       offer.header.size <= parcelLimit
-        && (offer.isYours || !vault.meetings.isRefused(offer.header.copy, from: peer.digest, at: monotonic))
+        && (offer.isYours || !vault.carrying.meetings.isRefused(offer.header.copy, from: peer.digest, at: monotonic))
     }
   }
 
@@ -188,14 +188,14 @@ struct CourierDesk: Sendable {
   func replies(to offers: [CarriedOffer]) throws -> [CarriedReply] {
     let now = vault.environment.now()
     let monotonic = vault.environment.monotonic()
-    let courier = try vault.readCourier()
+    let courier = try vault.carrying.readCourier()
     let ownDigest = vault.identity.keys.digest
     let replies = courier.replies(
-      to: offers, from: device, isPeer: true, vault.deviceCondition(), isMine: { Self.isFor(ownDigest, $0) },
+      to: offers, from: device, isPeer: true, vault.carrying.deviceCondition(), isMine: { Self.isFor(ownDigest, $0) },
       recipient: { lookup.recipient(of: $0) }, at: now)
-    let isWasteful = vault.meetings.hasWastedEnough(peer.digest, isCarried: false, at: monotonic)
-    let carriesWaste = vault.meetings.hasWastedEnough(peer.digest, isCarried: true, at: monotonic)
-    let reserve = vault.diskReserve
+    let isWasteful = vault.carrying.meetings.hasWastedEnough(peer.digest, isCarried: false, at: monotonic)
+    let carriesWaste = vault.carrying.meetings.hasWastedEnough(peer.digest, isCarried: true, at: monotonic)
+    let reserve = vault.core.diskReserve
     var left = budget
     return zip(offers, replies).map { offer, reply in
       guard case .wanted = reply.answer else { return reply }
@@ -203,7 +203,7 @@ struct CourierDesk: Sendable {
       let isCarried = offer.header.branch != ParcelHeader.noBranch
       guard !isWasteful, !(carriesWaste && isCarried), size <= parcelLimit, size <= left,
         reserve.allows(UInt64(budget - left + size)),
-        !vault.meetings.isRefused(offer.header.copy, from: peer.digest, at: monotonic)
+        !vault.carrying.meetings.isRefused(offer.header.copy, from: peer.digest, at: monotonic)
       else {
         return CarriedReply(copy: reply.copy, answer: .refused)
       }
@@ -215,10 +215,10 @@ struct CourierDesk: Sendable {
   /// What of the offers the peer gets, behind its replies.
   func selection(_ offers: [CarriedOffer], _ replies: [CarriedReply]) throws -> [ParcelHeader] {
     let now = vault.environment.now()
-    let courier = try vault.readCourier()
+    let courier = try vault.carrying.readCourier()
     let wanted = Set(replies.filter { if case .wanted = $0.answer { true } else { false } }.map(\.copy))
     let declined = offers.map(\.header.copy).filter { !wanted.contains($0) }
-    vault.meetings.noteDeclined(declined, by: peer.digest, at: vault.environment.monotonic())
+    vault.carrying.meetings.noteDeclined(declined, by: peer.digest, at: vault.environment.monotonic())
     var generator = SystemRandomNumberGenerator()
     return courier.selection(
       offers, replies, to: device, budget: budget, recipient: { lookup.recipient(of: $0) }, at: now, using: &generator)
@@ -237,30 +237,3 @@ struct CourierDesk: Sendable {
   }
 }
 
-extension Vault {
-  /// This device, as carriers know it.
-  func ownDevice() throws -> DeviceKey { try CourierDesk.device(identity.keys.digest) }
-
-  /// What the courier knows.
-  func readCourier() throws -> Courier {
-    let own = try ownDevice()
-    return try mendingCourier { () throws(StoreError) in try database.readCourier(own: own) }
-  }
-
-  /// Changes what the courier knows, in one transaction; the content of what isn't carried any more goes with it.
-  func changeCourier<Value>(
-    _ body: (inout Courier, inout CarriedContents) throws(StoreError) -> Value
-  ) throws -> Value {
-    let own = try ownDevice()
-    return try mendingCourier { () throws(StoreError) in try database.changeCourier(own: own, body) }
-  }
-
-  /// What was damaged is begun anew: of it nothing depends but what is carried for others.
-  private func mendingCourier<Value>(_ body: () throws(StoreError) -> Value) throws -> Value {
-    do { return try body() } catch StoreError.damaged(let what) {
-      environment.log.error("\(what) is damaged: what was carried for others is given up")
-      try database.resetCourier()
-      return try body()
-    } catch { throw error }
-  }
-}

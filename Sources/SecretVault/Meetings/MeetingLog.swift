@@ -14,10 +14,10 @@ package struct MeetingLine: Hashable, Sendable {
   }
 }
 
-extension Vault {
+extension Meetings {
   /// The meetings of the last days, the newest first. For whoever wants to know why something went, or didn't.
   package func meetingLog(limit: Int = VaultDatabase.meetingLimit) throws -> [MeetingLine] {
-    let names = try peerNames()
+    let names = try directory.peerNames()
     let now = environment.now()
     let records = try database.meetings(at: now, limit: limit)
     return records.map { MeetingLine(peer: names[$0.peer], record: $0) }

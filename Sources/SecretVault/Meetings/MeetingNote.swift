@@ -58,7 +58,7 @@ final class MeetingNote: Sendable {
     guard let record = record(ending) else { return }
     await countBroken(isOwnFault: ending == .failed)
     let name = "\(isDialled ? "busy with" : "busy for") \(peer.name)"
-    if ending == .busy, !vault.strangers.isNew(name, at: vault.environment.monotonic()) { return }
+    if ending == .busy, !vault.core.strangers.isNew(name, at: vault.environment.monotonic()) { return }
     let vault = vault
     do {
       try await offPool { try vault.database.addMeeting(record, at: vault.environment.now()) }
@@ -76,7 +76,7 @@ final class MeetingNote: Sendable {
     do {
       try await offPool {
         let now = vault.environment.now()
-        try vault.changeCourier { courier, _ in courier.movedInVain(count, at: now) }
+        try vault.carrying.changeCourier { courier, _ in courier.movedInVain(count, at: now) }
       }
     } catch {
       vault.environment.log.error("what came in vain from \(peer.name) can't be counted: \(VaultError(error))")

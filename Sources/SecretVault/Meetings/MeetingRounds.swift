@@ -4,7 +4,7 @@ import Synchronization
 import VaultProtocol
 import VaultStore
 
-extension Vault {
+extension Meetings {
   /// Meets peers until the task is cancelled: the daemon's part. `listen` returns the names of the peers that were heard in the room, and takes its time
   /// over that.
   package func runMeetings(listen: (@Sendable () async -> Set<String>)? = nil) async {
@@ -76,7 +76,7 @@ final class MeetingRounds: Sendable {
       }
       do {
         let current = try vault.database.parcelMark()
-        let met = vault.meetings.changes
+        let met = vault.carrying.meetings.changes
         if current != mark || met != changes || now - refreshedAt >= Self.refreshment {
           survey = try self.survey()
           (mark, changes, refreshedAt) = (current, met, now)
@@ -103,7 +103,7 @@ final class MeetingRounds: Sendable {
   }
 
   private func begin(_ survey: Survey, at now: Double) -> [PeerRecord] {
-    let seen = survey.peers.map { (vault.meetings.seen($0.digest), vault.meetings.met($0.digest)) }
+    let seen = survey.peers.map { (vault.carrying.meetings.seen($0.digest), vault.carrying.meetings.met($0.digest)) }
     let due = state.withLock { state in
       let situations = zip(survey.peers, seen).map { peer, times in
         MeetingSchedule.Situation(
@@ -115,7 +115,7 @@ final class MeetingRounds: Sendable {
       state.hasReason =
         survey.hasCargo || !survey.waiting.isEmpty || !survey.news.isEmpty || survey.hasDeliveries
       for peer in survey.peers where state.heard.contains(peer.name) && !state.known.contains(peer.name) {
-        vault.meetings.noteReturned(peer.digest)
+        vault.carrying.meetings.noteReturned(peer.digest)
       }
       state.known = state.heard
       return state.schedule.begin(situations, at: now)
@@ -139,8 +139,8 @@ final class MeetingRounds: Sendable {
   /// Whether something waits for a peer that was met: what it doesn't take, it isn't called for again and again.
   private func isSomethingLeft(for peer: Digest) throws -> Bool {
     let now = vault.environment.now()
-    if try vault.outgoingRecords(way: .session, at: now).contains(where: { $0.peer == peer }) { return true }
-    let carried = try vault.readCourier().satchel.parcels.values.filter {
+    if try vault.post.outgoingRecords(way: .session, at: now).contains(where: { $0.peer == peer }) { return true }
+    let carried = try vault.carrying.readCourier().satchel.parcels.values.filter {
       $0.header.expiresAt > now && !$0.isHandedOver
     }
     return state.withLock { state in
@@ -156,23 +156,23 @@ final class MeetingRounds: Sendable {
     survey.peers = try vault.database.peers()
     for peer in survey.peers {
       // A card that can't be read is told of elsewhere.
-      if let recipient = try? vault.recipient(peer), !recipient.addresses.isEmpty {
+      if let recipient = try? vault.directory.recipient(peer), !recipient.addresses.isEmpty {
         survey.withAddress.insert(peer.digest)
       }
     }
     survey.hasDeliveries = try vault.database.nextDeliveryTime() != nil
-    let (own, spreading) = try vault.outgoingRecordsOfMeetings(at: now)
+    let (own, spreading) = try vault.post.outgoingRecordsOfMeetings(at: now)
     for record in own {
       survey.waiting[record.peer, default: []].insert(record.id)
       survey.withOwn.insert(record.peer)
     }
     survey.spreading = Set(spreading.map(\.id))
     survey.hasCargo = !survey.spreading.isEmpty
-    let courier = try vault.readCourier()
+    let courier = try vault.carrying.readCourier()
     for peer in survey.peers where courier.hasNews(for: try CourierDesk.device(peer.digest)) {
       survey.news.insert(peer.digest)
     }
-    guard vault.carryingLimits().isOn else { return survey }
+    guard vault.carrying.carryingLimits().isOn else { return survey }
     let carried = courier.satchel.parcels.values.filter { $0.header.expiresAt > now && !$0.isHandedOver }
     survey.hasCargo = survey.hasCargo || !carried.isEmpty
     for (copy, recipient) in recipients(of: carried.map(\.header), among: survey.peers) {

@@ -121,7 +121,7 @@ struct MessageDraft {
   }
 }
 
-extension Vault {
+extension Messages {
   fileprivate func add(
     _ record: MessageRecord, parts: [Int: HeldSecret], parcels: [(record: ParcelRecord, content: [UInt8]?)]
   ) throws -> Int64? {

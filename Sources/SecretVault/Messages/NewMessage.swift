@@ -44,7 +44,7 @@ package struct MessageFile: Sendable {
 
   init(_ source: LocatedFile, path: String, isPhoto: Bool, mediaType: String, caption: HeldSecret?) {
     self.init(
-      name: Vault.fileName(of: path), mediaType: mediaType, byteCount: source.byteCount, isPhoto: isPhoto,
+      name: VaultCore.fileName(of: path), mediaType: mediaType, byteCount: source.byteCount, isPhoto: isPhoto,
       caption: caption
     ) { (offset, count) throws in try source.read(at: offset, count: count) }
   }

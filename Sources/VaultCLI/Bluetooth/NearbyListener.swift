@@ -24,7 +24,7 @@ struct NearbyListener: Service {
   func run() async throws {
     await cancelWhenGracefulShutdown {
       while !Task.isCancelled {
-        let settings = vault.nearbySettings()
+        let settings = vault.core.nearbySettings()
         if settings.isOn { await serve(settings) }
         await pause()
       }
@@ -34,11 +34,11 @@ struct NearbyListener: Service {
   private func pause() async { try? await Task.sleep(for: Self.glance) }
 
   /// Is found and answers until the settings change or the daemon ends.
-  private func serve(_ settings: Vault.NearbySettings) async {
+  private func serve(_ settings: VaultCore.NearbySettings) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
         while !Task.isCancelled {
-          let now = vault.nearbySettings()
+          let now = vault.core.nearbySettings()
           guard now.isOn, now.adapters == settings.adapters else { break }
           await pause()
         }
@@ -49,7 +49,7 @@ struct NearbyListener: Service {
       group.cancelAll()
     }
     try? presence.announce(bluetooth: nil)
-    if !vault.nearbySettings().isOn { log.info("Bluetooth is not used any more: the setting ble is off") }
+    if !vault.core.nearbySettings().isOn { log.info("Bluetooth is not used any more: the setting ble is off") }
   }
 
   /// Has an answering task for each adapter, and one advertisement on all of them.
@@ -63,7 +63,7 @@ struct NearbyListener: Service {
         await state.listen(at: found, log) { listener in
           group.addTask { await vault.answerAll(listener.incoming) }
         }
-        await state.show(found, log) { try vault.beaconTag() }
+        await state.show(found, log) { try vault.directory.beaconTag() }
         state.tell(found, log)
         try? presence.announce(bluetooth: state.facts(found))
         // What is still in somebody's hands is free in a moment.

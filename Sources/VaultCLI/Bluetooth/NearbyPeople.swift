@@ -25,12 +25,12 @@ enum NearbyPeople {
 
   /// Listens, and returns who was heard, by name.
   static func listen(_ vault: Vault, for seconds: Int) async throws -> [String: Heard] {
-    let settings = vault.nearbySettings()
+    let settings = vault.core.nearbySettings()
     guard settings.isOn else {
       throw VaultError(
         .usage, "Bluetooth is not used: the setting ble is off", hint: "switch it on: vault settings set ble on")
     }
-    let names = try vault.peersByTag()
+    let names = try vault.directory.peersByTag()
     let sightings: [BLESighting]
     do {
       let choice = try BLEAdapterChoice(setting: settings.adapters)

@@ -113,7 +113,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
     let item = ItemRequest(
       source: .memory(try Self.content(request)), password: layer, description: request.description)
     let access = ItemReporter(console, verb: "encrypting").access()
-    let bytes = try await vault.encryptInMemory(item, under: key.id, keeps: request.isStored, access: access)
+    let bytes = try await vault.items.encryptInMemory(item, under: key.id, keeps: request.isStored, access: access)
     guard let target = request.targets.success else { return nil }
     return try Self.written { () throws(CallbackError) in try target.answer(encryptedData: bytes.span.bytes) }
   }
@@ -123,11 +123,11 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
   ) async throws -> SecretBytes? {
     console.note(RequestWords.announcement(request))
     let bytes = request.content.withUnsafeBytes { Array($0) }
-    let facts = try vault.itemFacts(bytes)
+    let facts = try vault.items.itemFacts(bytes)
     if !yes { try Question.confirm(RequestWords.decryption(request, facts.key), option: "--yes") }
     isAgreed = true
     let access = ItemReporter(console, verb: "decrypting").access(passwords: password.source(console))
-    let content = try await vault.decryptInMemory(bytes, keeps: request.isStored, access: access)
+    let content = try await vault.items.decryptInMemory(bytes, keeps: request.isStored, access: access)
     guard let target = request.targets.success else { return nil }
     let fileName = try Self.fileName(content)
     let description = facts.description
@@ -170,8 +170,8 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
   private func chosenKey(
     _ request: borrowing CallbackRequest, _ vault: Vault
   ) throws -> SecretSummary {
-    if let key { return try vault.encryptionKey(key) }
-    let keys = try vault.encryptionKeys().filter { $0.secret.ownIndex != nil }.map(\.secret)
+    if let key { return try vault.items.encryptionKey(key) }
+    let keys = try vault.items.encryptionKeys().filter { $0.secret.ownIndex != nil }.map(\.secret)
     guard !keys.isEmpty else {
       throw VaultError(
         .notFound, "there is no key here to encrypt under", hint: "make one with `vault key create`")

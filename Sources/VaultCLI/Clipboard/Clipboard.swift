@@ -25,15 +25,15 @@ enum Clipboard {
     _ content: borrowing SecretBytes, called what: String, _ vault: Vault, _ console: Console
   ) async throws -> Outcome {
     guard content.count > 0 else { throw VaultError(.usage, "the \(what) is empty; nothing was copied") }
-    let seconds = vault.verifiedSetting(.clipboardSeconds).flatMap { UInt32($0) } ?? shortestSeconds
+    let seconds = vault.core.verifiedSetting(.clipboardSeconds).flatMap { UInt32($0) } ?? shortestSeconds
     let salt: [UInt8]
     do { salt = try Randomness.bytes(ClipboardRecord.saltByteCount) } catch {
       throw VaultError(.other, "no randomness can be had")
     }
-    let records = ClipboardRecords(folder: vault.clipboardFolder)
+    let records = ClipboardRecords(folder: vault.core.clipboardFolder)
     if let tool = try ClipboardTool.available(console) {
       guard content.count <= byteLimit else { throw tooLarge(what, byteLimit) }
-      let tag = try vault.recognition(of: content, salt: salt)
+      let tag = try vault.core.recognition(of: content, salt: salt)
       let record = try records.add(ClipboardRecord(tool: tool, salt: salt, tag: tag))
       defer { close(record.descriptor) }
       do {

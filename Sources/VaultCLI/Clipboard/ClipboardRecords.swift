@@ -88,7 +88,7 @@ struct ClipboardRecords {
     do {
       guard try tool.isUsable else { return }
       let found = try Self.wipe(tool) { content in
-        let tag = try vault.recognition(of: content, salt: record.salt)
+        let tag = try vault.core.recognition(of: content, salt: record.salt)
         return constantTimeEqual(tag.span.bytes, record.tag.span.bytes)
       }
       // A clipboard that can't be looked at now may be so later; one that is empty never says so.

@@ -57,9 +57,9 @@ struct BackupCreateCommand: OpenedCommand {
     let report: BackupReport
     if case .descriptor(let descriptor) = try OutputOptions.destination(file, overwrites: force, plaintext: false) {
       isStream = true
-      report = try vault.createBackup(into: descriptor, named: file)
+      report = try vault.archive.createBackup(into: descriptor, named: file)
     } else {
-      report = try vault.createBackup(to: file, overwrites: force)
+      report = try vault.archive.createBackup(to: file, overwrites: force)
     }
     console.note("wrote \(Measures.size(report.byteCount)) in \(Measures.count(report.fileCount, "part"))")
     console.note("only this device can use it; see 'vault backup --help'")
@@ -100,7 +100,7 @@ struct BackupRestoreCommand: AsyncParsableCommand, UnlockingCommand {
     let composition = try Composition(global)
     let console = global.console
     let passphrase = unlock.passphrase
-    let plan = try Vault.restoreBackup(
+    let plan = try Archive.restoreBackup(
       from: file, at: composition.folders, overwrites: force,
       passphrase: { try passphrase.existing(console) },
       confirm: { plan in try confirm(plan, console) }, environment: composition.environment)

@@ -26,19 +26,19 @@ struct CheckCommand: OpenedCommand {
   var secret: String?
 
   @Option(help: ArgumentHelp("Pieces of each fragment to look at: 1 to 4096.", valueName: "n"))
-  var pieces: Int = Vault.usualPieceCount
+  var pieces: Int = Checking.usualPieceCount
 
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
   func validate() throws {
-    guard (1...Vault.pieceCountLimit).contains(pieces) else {
-      throw ValidationError("--pieces needs a number from 1 to \(Vault.pieceCountLimit).")
+    guard (1...Checking.pieceCountLimit).contains(pieces) else {
+      throw ValidationError("--pieces needs a number from 1 to \(Checking.pieceCountLimit).")
     }
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let reports = try await vault.check(secret, pieces: pieces) { event in
+    let reports = try await vault.checking.check(secret, pieces: pieces) { event in
       switch event {
       case .asking(let peers, let secrets):
         console.note(
@@ -47,7 +47,7 @@ struct CheckCommand: OpenedCommand {
       }
     }
     if reports.isEmpty { console.note("no secrets yet; share one with 'vault share'") }
-    let people = Dictionary(grouping: try vault.peers(), by: \.personKey).filter { $0.value.count > 1 }
+    let people = Dictionary(grouping: try vault.trust.peers(), by: \.personKey).filter { $0.value.count > 1 }
     let text = CheckText(
       namesSecrets: secret == nil,
       people: Dictionary(

@@ -60,11 +60,11 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     let vault = try composition.open(unlock, settlesClipboard: false)
     defer { composition.finish(vault) }
     // Damaged settings must not turn into an open port and default quotas.
-    _ = try vault.settings()
+    _ = try vault.core.settings()
     // Before anything is changed, and before a place is taken that the other has: a second daemon is told that it is one.
     let presence = DaemonPresence(vault)
     try presence.announce(listening: [])
-    if ble { _ = try vault.set(SettingKey.ble.rawValue, to: SettingKey.on) }
+    if ble { _ = try vault.core.set(SettingKey.ble.rawValue, to: SettingKey.on) }
     let listener = PeerListener(
       vault: vault, fixed: listen.flatMap { ListenTarget($0) }, log: composition.environment.log,
       console: global.console, presence: presence)
@@ -124,7 +124,7 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     // A log that nobody reads any more holds up no locking.
     let notes = DispatchQueue(label: "agent")
     let memory = AgentMemory(
-      timeout: { vault.verifiedSetting(.agentTimeout).flatMap { SettingKey.milliseconds($0) } },
+      timeout: { vault.core.verifiedSetting(.agentTimeout).flatMap { SettingKey.milliseconds($0) } },
       note: { line in notes.async { log.info("\(line)") } })
     do { return try AgentServer.start(composition.folders, memory: memory) } catch {
       log.warning("nothing can be unlocked here: \(VaultError(error).reason)")

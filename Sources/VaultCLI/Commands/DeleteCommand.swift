@@ -23,7 +23,7 @@ struct DeleteCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let consequence = try vault.consequenceOfDeleting(secret)
+    let consequence = try vault.overview.consequenceOfDeleting(secret)
     if consequence.makesUnrecoverable {
       console.warning(consequence.explanation)
     } else {
@@ -36,7 +36,7 @@ struct DeleteCommand: OpenedCommand {
       try Question.confirm("Delete the share of \(name)?", option: "--yes")
     }
     // By id: a description could have come to mean another secret while the question stood.
-    let done = try vault.delete(consequence.secret.id)
+    let done = try vault.overview.delete(consequence.secret.id)
     console.note("deleted the share of \(done.secret.id)")
     if console.json { try console.result(done.json) }
   }

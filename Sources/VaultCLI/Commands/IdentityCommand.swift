@@ -60,8 +60,8 @@ struct IdentityCommand: AsyncParsableCommand, UnlockingCommand {
 
   private func run(_ vault: Vault, _ console: Console) throws {
     let published = try PeerText.addresses(addresses)
-    let identity = published.isEmpty ? try vault.ownIdentity() : try vault.setOwnAddresses(published)
-    if !published.isEmpty, let problem = try? vault.status().listeningProblem { console.warning(problem) }
+    let identity = published.isEmpty ? try vault.core.ownIdentity() : try vault.core.setOwnAddresses(published)
+    if !published.isEmpty, let problem = try? vault.overview.status().listeningProblem { console.warning(problem) }
     try show(identity, console)
   }
 

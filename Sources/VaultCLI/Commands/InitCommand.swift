@@ -59,7 +59,7 @@ struct InitCommand: AsyncParsableCommand, UnlockingCommand {
         environment: composition.environment)
     }
     defer { composition.finish(vault) }
-    let identity = try vault.ownIdentity()
+    let identity = try vault.core.ownIdentity()
     if console.json { try console.result(identity.json) }
     console.note("made the vault of \(identity.card.label) in \(composition.folders.data)")
     console.note("fingerprint: \(identity.fingerprint)")

@@ -13,12 +13,12 @@ struct ListCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    vault.lookClosely()
-    let (list, damaged) = try vault.soundSecretList()
+    vault.directory.lookClosely()
+    let (list, damaged) = try vault.overview.soundSecretList()
     if list.listing.lines.isEmpty { console.note("no secrets yet; share one with 'vault share'") }
     let text = SecretListText(list)
-    for share in try vault.lostShares() { console.warning(LostShareText.sentence(share)) }
-    for item in try vault.lostItems() { console.warning(LostItemText.sentence(item)) }
+    for share in try vault.directory.lostShares() { console.warning(LostShareText.sentence(share)) }
+    for item in try vault.directory.lostItems() { console.warning(LostItemText.sentence(item)) }
     for part in console.json ? text.json() : text.table(now: Clocks.now()) {
       try Console.write(part, to: STDOUT_FILENO)
     }
@@ -48,7 +48,7 @@ struct InfoCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let details = try vault.secret(secret)
+    let details = try vault.overview.secret(secret)
     for peer in details.conflictingHeadersFrom {
       console.warning("\(peer) showed another header for this secret; the first one is kept")
     }

@@ -45,6 +45,6 @@ struct LockCommand: AsyncParsableCommand, UnlockingCommand {
     if matches.count == 1, !lowered.isEmpty { return matches[0].id }
     let vault = try composition.open(unlock)
     defer { composition.finish(vault) }
-    return try vault.secretID(reference)
+    return try vault.recovering.secretID(reference)
   }
 }

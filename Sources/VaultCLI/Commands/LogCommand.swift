@@ -23,7 +23,7 @@ struct LogCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let entries = try vault.log(limit: limit)
+    let entries = try vault.overview.log(limit: limit)
     if entries.isEmpty { console.note("nothing happened yet") }
     try console.result(entries.isEmpty ? [] : Self.table(entries).lines, json: .array(entries.map(\.json)))
   }

@@ -48,7 +48,7 @@ struct PeerAddCommand: OpenedCommand {
   func run(_ vault: Vault, _ console: Console) async throws {
     let texts = look.camera ? try look.texts(device: card, console) : try CardSource.texts(card ?? "-")
     let card = try CardSource.card(among: texts)
-    let addition = try vault.addPeer(card, name: name, deviceOf: try deviceOf ?? firstDevice(card, vault, console))
+    let addition = try vault.trust.addPeer(card, name: name, deviceOf: try deviceOf ?? firstDevice(card, vault, console))
     let peer = addition.peer
     switch addition.change {
     case .added: console.note("added \(peer.name); compare this fingerprint with the one on the peer's device:")
@@ -61,7 +61,7 @@ struct PeerAddCommand: OpenedCommand {
 
   /// The peer whose other device this is, if its user says so, where a peer has the card's name already.
   private func firstDevice(_ card: PeerCard, _ vault: Vault, _ console: Console) throws -> String? {
-    let known = try vault.namesakes(of: card)
+    let known = try vault.trust.namesakes(of: card)
     guard let first = known.first else { return nil }
     let fingerprints = known.map { "\($0.name) (\($0.fingerprint))" }
     console.warning("you know another \(card.label) already: \(fingerprints.joined(separator: ", "))")

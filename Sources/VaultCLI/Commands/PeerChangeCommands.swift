@@ -19,7 +19,7 @@ struct PeerRenameCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let renamed = try vault.renamePeer(peer, to: name)
+    let renamed = try vault.trust.renamePeer(peer, to: name)
     try console.result([Printable.escape(renamed.name)], json: renamed.json)
   }
 }
@@ -48,7 +48,7 @@ struct PeerAddressCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let given = try PeerText.addresses(addresses)
-    let changed = try vault.setPeerAddresses(peer, to: given)
+    let changed = try vault.trust.setPeerAddresses(peer, to: given)
     console.note(Self.line(changed, given: given))
     if console.json { try console.result(changed.json) }
   }
@@ -88,17 +88,17 @@ struct PeerAcceptCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let known = try vault.introducedHolder(named: holder)
+    let known = try vault.introductions.introducedHolder(named: holder)
     console.note("\(known.name), has this fingerprint; compare it with the one on its owner's device:")
     console.note("  \(known.fingerprint)")
-    let namesakes = try vault.namesakes(of: known.card())
+    let namesakes = try vault.trust.namesakes(of: known.card())
     if !namesakes.isEmpty {
       let fingerprints = namesakes.map { "\($0.name) (\($0.fingerprint))" }
       console.warning("you know another \(known.label) already: \(fingerprints.joined(separator: ", "))")
     }
     if !yes { try Question.confirm("Are they the same, and is \(known.label) to be a peer?", option: "--yes") }
     // By its keys: another one of that name may have come meanwhile.
-    let addition = try vault.acceptIntroduced(known, name: name)
+    let addition = try vault.trust.acceptIntroduced(known, name: name)
     console.note("added \(addition.peer.name)")
     try console.result([Printable.escape(addition.peer.name)], json: addition.json)
   }
@@ -131,7 +131,7 @@ struct PeerRemoveCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let known: PeerSummary
-    do { known = try vault.peer(peer) } catch {
+    do { known = try vault.trust.peer(peer) } catch {
       guard let holder = try Self.introduced(peer, vault, VaultError(error)) else { throw error }
       return try remove(holder, vault, console)
     }
@@ -139,7 +139,7 @@ struct PeerRemoveCommand: OpenedCommand {
       try Question.confirm(
         "Remove \(known.name) (\(known.fingerprint))? Shares that wait for it are destroyed.", option: "--yes")
     }
-    let removal = try vault.removePeer(peer)
+    let removal = try vault.trust.removePeer(peer)
     console.note("removed \(removal.peer.name)")
     for delivery in removal.destroyedDeliveries {
       console.warning("its share of \(delivery.name) was waiting and is destroyed")
@@ -153,7 +153,7 @@ struct PeerRemoveCommand: OpenedCommand {
     _ name: String, _ vault: Vault, _ error: VaultError
   ) throws -> IntroducedHolder? {
     guard error.code == .notFound else { return nil }
-    do { return try vault.introducedHolder(named: name) } catch  where VaultError(error).code == .notFound {
+    do { return try vault.introductions.introducedHolder(named: name) } catch  where VaultError(error).code == .notFound {
       return nil
     }
   }
@@ -164,7 +164,7 @@ struct PeerRemoveCommand: OpenedCommand {
         "Remove \(holder.name) (\(holder.fingerprint))? It can't help to recover \(holder.secrets.map(\.name).joined(separator: ", ")) any more, nor ask for it here.",
         option: "--yes")
     }
-    let removed = try vault.removeIntroduced(holder)
+    let removed = try vault.introductions.removeIntroduced(holder)
     console.note("removed \(removed.name)")
     if console.json { try console.result(removed.json) }
   }
@@ -188,9 +188,9 @@ struct PeerPingCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let known = try vault.peer(peer)
+    let known = try vault.trust.peer(peer)
     let report: PingReport
-    do { report = try await vault.pingPeer(peer) } catch { throw Self.explained(VaultError(error), known) }
+    do { report = try await vault.links.pingPeer(peer) } catch { throw Self.explained(VaultError(error), known) }
     try console.result([Self.line(report)], json: report.json)
   }
 

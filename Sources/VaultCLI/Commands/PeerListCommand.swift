@@ -42,11 +42,11 @@ struct PeerListCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     if introduced { return try listIntroduced(vault, console) }
-    let peers = try vault.peers()
+    let peers = try vault.trust.peers()
     if near { return try await listNear(peers, vault, console) }
     if peers.isEmpty { console.note("no peers yet; import one with 'vault peer add'") }
     var lines = peers.isEmpty ? [] : Self.table(peers, now: Clocks.now(), unicode: Console.isUnicode).lines
-    let holders = console.json ? [] : try vault.introducedHolders()
+    let holders = console.json ? [] : try vault.introductions.introducedHolders()
     if !holders.isEmpty {
       if !lines.isEmpty { lines.append("") }
       lines.append("introduced as holders of secrets, and no peers:")
@@ -58,13 +58,13 @@ struct PeerListCommand: OpenedCommand {
 
   /// Why nobody is introduced, or those who were aren't asked, where the user has said so.
   private func noteIntroductionsOff(_ vault: Vault, _ console: Console) {
-    guard vault.areIntroductionsOff else { return }
+    guard vault.introductions.areIntroductionsOff else { return }
     console.note(
       "nobody is introduced to this device, and who was is neither asked nor answered: \(CheckText.introductionsOff)")
   }
 
   private func listIntroduced(_ vault: Vault, _ console: Console) throws {
-    let holders = try vault.introducedHolders()
+    let holders = try vault.introductions.introducedHolders()
     if holders.isEmpty { console.note("nobody was introduced to this device") }
     noteIntroductionsOff(vault, console)
     try console.result(
@@ -143,7 +143,7 @@ struct PeerShowCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let peer: PeerSummary
-    do { peer = try vault.peer(self.peer) } catch {
+    do { peer = try vault.trust.peer(self.peer) } catch {
       guard let holder = try PeerRemoveCommand.introduced(self.peer, vault, VaultError(error)) else { throw error }
       return try console.result(Self.facts(holder), json: holder.json)
     }

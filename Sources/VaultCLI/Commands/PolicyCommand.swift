@@ -39,10 +39,10 @@ struct PolicyCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     guard let policy else {
-      let current = try vault.releasePolicy(of: secret)
+      let current = try vault.consent.releasePolicy(of: secret)
       return try console.result([current.policy.text + (current.isDefault ? " (default)" : "")], json: current.json)
     }
-    let changed = try vault.setReleasePolicy(ReleasePolicy(policy), of: secret)
+    let changed = try vault.consent.setReleasePolicy(ReleasePolicy(policy), of: secret)
     console.note(Self.sentence(changed))
     if console.json { try console.result(changed.json) }
   }

@@ -29,7 +29,7 @@ struct RebuildCommand: AsyncParsableCommand, UnlockingCommand {
     let composition = try Composition(global)
     let console = global.console
     let passphrase = unlock.passphrase
-    let report = try Vault.rebuild(
+    let report = try Archive.rebuild(
       at: composition.folders, passphrase: { try passphrase.existing(console) },
       confirm: { plan in try confirm(plan, console) }, environment: composition.environment)
     console.note(

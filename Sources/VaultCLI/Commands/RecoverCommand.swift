@@ -59,8 +59,8 @@ struct RecoverCommand: OpenedCommand {
   func run(_ vault: Vault, _ console: Console) async throws {
     // Before anything else: a destination that can't be is no reason to ask anybody.
     let destination = try place.destination(plaintext: true)
-    let reference = try secret ?? choose(from: try vault.secrets())
-    let kind = try vault.secret(reference).summary.kind
+    let reference = try secret ?? choose(from: try vault.overview.secrets())
+    let kind = try vault.overview.secret(reference).summary.kind
     let isFileLike = kind == "file" || kind == "unknown"
     let isWrittenAsItIs = destination != nil && (kind == "note" || kind == "contact")
     guard !view.isUsed, isFileLike || isWrittenAsItIs else {
@@ -81,7 +81,7 @@ struct RecoverCommand: OpenedCommand {
     ) { () async throws in
       attempts += 1
       let isFirst = attempts == 1
-      return try await vault.recover(
+      return try await vault.recovering.recover(
         reference, to: destination ?? .folder(path: ".", overwrites: place.force), passwords: password.source(console)
       ) { event in
         if case .progress = event { hasWritten.store(true, ordering: .relaxed) }
@@ -102,7 +102,7 @@ struct RecoverCommand: OpenedCommand {
     let content = try await consent.run(vault, console) { () async throws in
       attempts += 1
       let isFirst = attempts == 1
-      return try await vault.recoverContent(
+      return try await vault.recovering.recoverContent(
         reference, limit: RecoveredContent.usualLimit, passwords: password.source(console)
       ) { event in
         if isFirst { reporter.show(event) } else { reporter.showAgain(event) }

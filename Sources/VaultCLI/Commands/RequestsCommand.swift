@@ -33,7 +33,7 @@ struct RequestsListCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let requests = try vault.requests()
+    let requests = try vault.consent.requests()
     if requests.isEmpty { console.note("nobody asks for anything") }
     try console.result(requests.isEmpty ? [] : Self.table(requests).lines, json: .array(requests.map(\.json)))
   }
@@ -95,7 +95,7 @@ struct RequestsApproveCommand: OpenedCommand {
   func validate() throws { try validity.check() }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let request = try await vault.approveRequest(id, for: validity.milliseconds)
+    let request = try await vault.consent.approveRequest(id, for: validity.milliseconds)
     switch request.kind {
     case .release:
       console.note(
@@ -130,7 +130,7 @@ struct RequestsRefuseCommand: OpenedCommand {
   func validate() throws { try validity.check() }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let request = try vault.refuseRequest(id, for: validity.milliseconds)
+    let request = try vault.consent.refuseRequest(id, for: validity.milliseconds)
     switch request.kind {
     case .release:
       console.note(
@@ -154,7 +154,7 @@ struct DecisionOptions: ParsableArguments {
 
   func check() throws {
     guard duration != nil else { return }
-    guard let milliseconds, (1000...Vault.longestDecision).contains(milliseconds) else {
+    guard let milliseconds, (1000...Consent.longestDecision).contains(milliseconds) else {
       throw ValidationError("--for needs a time from 1s to 365d, such as 30m, 24h or 7d.")
     }
   }

@@ -81,7 +81,7 @@ struct ReshareCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let old = try vault.secret(secret).summary
+    let old = try vault.overview.secret(secret).summary
     let isDeleted = Atomic(false)
     let watch = SharingWatch(
       vault, console,
@@ -108,7 +108,7 @@ struct ReshareCommand: OpenedCommand {
         }
       }
     }
-    let strangers = try vault.planReshare(request).leftOut
+    let strangers = try vault.recovering.planReshare(request).leftOut
     if !strangers.isEmpty {
       console.warning(
         "holders of the old secret that get no share, as they are no peers: \(MessageWords.list(strangers))")
@@ -122,7 +122,7 @@ struct ReshareCommand: OpenedCommand {
     ) { () async throws in
       attempts += 1
       let isFirst = attempts == 1
-      return try await vault.reshare(
+      return try await vault.recovering.reshare(
         request, passwords: password.source(console),
         recovering: { event in if isFirst { recovery.show(event) } else { recovery.showAgain(event) } },
         sharing: { event in
@@ -151,7 +151,7 @@ struct ReshareCommand: OpenedCommand {
     }
     if try isToBeDeleted(name) {
       isDeleted.store(true, ordering: .releasing)
-      do { _ = try vault.delete(report.old.id) } catch {
+      do { _ = try vault.overview.delete(report.old.id) } catch {
         isDeleted.store(false, ordering: .releasing)
         throw error
       }

@@ -30,10 +30,10 @@ struct RetryCommand: OpenedCommand {
   func run(_ vault: Vault, _ console: Console) async throws {
     let secrets: [SecretSummary]
     if let secret {
-      secrets = [try vault.secret(secret).summary]
+      secrets = [try vault.overview.secret(secret).summary]
     } else {
-      let untold = try vault.secretsWithWaitingIntroductions()
-      secrets = try vault.secrets().filter { ($0.waiting ?? 0) > 0 || untold.contains($0.id) }
+      let untold = try vault.sharing.secretsWithWaitingIntroductions()
+      secrets = try vault.overview.secrets().filter { ($0.waiting ?? 0) > 0 || untold.contains($0.id) }
     }
     Interruption.say {
       Interruption.Farewell(
@@ -60,7 +60,7 @@ struct RetryCommand: OpenedCommand {
         if position >= Self.concurrency { take(try await group.next()) }
         let reporter = ShareReporter(console, secret: ShareReporter.name(secret.description, id: secret.id))
         group.addTask {
-          let reports = try await vault.retry(secret.id) { reporter.show($0) }
+          let reports = try await vault.sharing.retry(secret.id) { reporter.show($0) }
           for report in reports { reporter.conclude(report) }
           return (position, reports)
         }

@@ -44,8 +44,8 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
     let texts = look.camera ? try look.texts(device: image, console) : try CardSource.texts(image ?? "-")
     let opened = opened()
     defer { if let opened { opened.composition.finish(opened.vault) } }
-    let peers = opened.flatMap { try? $0.vault.peers() } ?? []
-    let own = opened.flatMap { try? $0.vault.ownIdentity().fingerprint }
+    let peers = opened.flatMap { try? $0.vault.trust.peers() } ?? []
+    let own = opened.flatMap { try? $0.vault.core.ownIdentity().fingerprint }
     var found: [JSONValue] = []
     for text in texts {
       var finding = Finding(text, among: peers, own: own)
@@ -66,14 +66,14 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
       console.note("an item under a shared key; bring it in with 'vault item import' and this picture")
       return nil
     }
-    let facts = try vault.itemText(text)
+    let facts = try vault.items.itemText(text)
     guard facts.isHeld, let key = facts.key else {
       console.note("an item under the key \(facts.keyID), of which this device holds no share")
       return nil
     }
     console.note("an item under the key \(key)")
     guard !noImport else { return nil }
-    let arrival = try await vault.importItem(
+    let arrival = try await vault.items.importItem(
       text: text, access: ItemReporter(console, verb: "importing").access())
     ItemImportCommand.note(arrival, console)
     return arrival

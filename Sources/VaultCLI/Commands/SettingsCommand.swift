@@ -30,7 +30,7 @@ struct SettingsGetCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let settings = try vault.settings()
+    let settings = try vault.core.settings()
     guard let setting = settings.first(where: { $0.key == key }) else {
       throw VaultError(
         .usage, "there is no setting \(key)", hint: "settings are: \(settings.map(\.key).joined(separator: ", "))")
@@ -61,7 +61,7 @@ struct SettingsSetCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let setting = try vault.set(key, to: value)
+    let setting = try vault.core.set(key, to: value)
     console.note("\(setting.key) is \(setting.value.isEmpty ? "empty" : setting.value)")
     if console.json { try console.result(setting.json) }
   }
@@ -94,14 +94,14 @@ struct SettingsResetCommand: OpenedCommand {
       console.note("\(setting.key) is \(Self.words(setting.value)), and would be \(Self.words(setting.defaultValue))")
     }
     if !yes { try Question.confirm("Put every setting back to its default?", option: "--yes") }
-    let settings = try vault.resetSettings()
+    let settings = try vault.core.resetSettings()
     console.note("every setting has its default")
     if console.json { try console.result(.array(settings.map(\.json))) }
   }
 
   /// The settings that aren't as nobody has set them. Where nobody can say which, that is said, and what the defaults let happen.
   private static func changed(_ vault: Vault, _ console: Console) throws -> [Setting] {
-    do { return try vault.settings().filter { $0.value != $0.defaultValue } } catch {
+    do { return try vault.core.settings().filter { $0.value != $0.defaultValue } } catch {
       guard VaultError(error).code == .damaged else { throw error }
       console.warning("\(VaultError(error).reason): nobody can say what was set")
       let defaults = weighty.map { "\($0.rawValue) \($0.defaultValue)" }
@@ -122,7 +122,7 @@ struct SettingsListCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let settings = try vault.settings()
+    let settings = try vault.core.settings()
     try console.result(Self.table(settings).lines, json: .array(settings.map(\.json)))
   }
 

@@ -18,8 +18,8 @@ struct StatusCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    vault.lookClosely()
-    let status = try vault.status()
+    vault.directory.lookClosely()
+    let status = try vault.overview.status()
     let groups = VaultGroups(vault)
     var all: [GroupFacts] = []
     var invitations: [WaitingInvitation] = []

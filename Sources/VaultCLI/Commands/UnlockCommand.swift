@@ -57,7 +57,7 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
     let report = try await consent.run(vault, console) { () async throws in
       attempts += 1
       let isFirst = attempts == 1
-      return try await vault.unlock(reference) { event in
+      return try await vault.recovering.unlock(reference) { event in
         if isFirst { reporter.show(event) } else { reporter.showAgain(event) }
       }
     }
@@ -73,14 +73,14 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
 
   private func unlockVault(_ composition: Composition) throws {
     let console = global.console
-    guard try Vault.needsPassphrase(at: composition.folders) else {
+    guard try VaultCore.needsPassphrase(at: composition.folders) else {
       console.note("this vault has no passphrase: it is never locked")
       if console.json { try console.result(["vault": .null]) }
       return
     }
     // Before the question: it would be in vain without an agent.
     try composition.agent.prepare()
-    let given = try Vault.stretchedPassphrase(
+    let given = try VaultCore.stretchedPassphrase(
       at: composition.folders, passphrase: { try unlock.passphrase.existing(console) })
     guard let given else { return }
     try composition.agent.keepPassphrase(given)
@@ -92,7 +92,7 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
   // MARK: - What is unlocked
 
   private func show(_ composition: Composition) throws {
-    let needsPassphrase = try Vault.needsPassphrase(at: composition.folders)
+    let needsPassphrase = try VaultCore.needsPassphrase(at: composition.folders)
     let status = try composition.agent.status()
     // Only for the descriptions: never a reason to ask.
     var descriptions: [String: String] = [:]
@@ -101,7 +101,7 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
       let vault = try composition.open(unlock)
       defer { composition.finish(vault) }
       for entry in status.secrets {
-        descriptions[entry.id.description] = (try? vault.secret(entry.id.description))?.summary.description
+        descriptions[entry.id.description] = (try? vault.overview.secret(entry.id.description))?.summary.description
       }
     }
     let list = UnlockedList(

@@ -37,7 +37,7 @@ struct Editor {
     if Self.options(for: command).isEmpty {
       console.note("only vim and nvim are told to keep nothing; what '\(command)' keeps elsewhere is its own affair")
     }
-    let folder = try vault.makeClearFolder(in: bases)
+    let folder = try vault.core.makeClearFolder(in: bases)
     do { try folder.write(Self.fileName, text.bytes) } catch {
       throw VaultError(.inputOutput, "cannot make a file in memory for the editor: \(error)")
     }

@@ -18,9 +18,9 @@ struct MessageTally: Hashable {
   }
 
   init(_ vault: Vault) throws {
-    let outbox = try vault.outbox()
+    let outbox = try vault.messages.outbox()
     self.init(
-      new: try vault.messages(with: nil, unreadOnly: true, search: nil, limit: Self.limit).count,
+      new: try vault.messages.messages(with: nil, unreadOnly: true, search: nil, limit: Self.limit).count,
       waiting: outbox.messages.count, carried: outbox.carried.count)
   }
 

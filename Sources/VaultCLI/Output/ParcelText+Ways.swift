@@ -52,7 +52,7 @@ extension ParcelText {
     try await handToAccount(vault, console)
     let handovers = try await VaultGroups(vault).handParcels(for: what)
     var newer: [ShareReport] = []
-    for report in reports { newer.append(try vault.refreshed(report)) }
+    for report in reports { newer.append(try vault.sharing.refreshed(report)) }
     let text = await ParcelText(newer.flatMap(\.deliveries), vault)
     for report in newer {
       let secret = newer.count > 1 ? " of " + ShareReporter.name(report.description, id: report.id) : ""
@@ -74,8 +74,8 @@ extension ParcelText {
 
   /// A daemon would do it by itself. What the server doesn't get now stays, for the next look at it, and for other ways.
   private static func handToAccount(_ vault: Vault, _ console: Console) async throws {
-    let now = vault.surroundings.now()
-    guard try vault.needsAccountRound(), try !vault.outgoingRecords(way: .account, at: now).isEmpty else { return }
+    let now = vault.core.surroundings.now()
+    guard try vault.accounts.needsAccountRound(), try !vault.post.outgoingRecords(way: .account, at: now).isEmpty else { return }
     let report = await AccountRound.run(vault, limit: MessageDelivery.patience)
     if let problem = report.problem {
       console.warning("what waits can't go through the account just now: \(problem.reason)")

@@ -41,7 +41,7 @@ final class DaemonPresence: Sendable {
       do { try held.note(facts) } catch { throw VaultError(.inputOutput, "\(error)") }
       return
     }
-    let taken = try vault.takeDaemonLock(facts)
+    let taken = try vault.checking.takeDaemonLock(facts)
     state.withLock { $0.lock = taken }
   }
 }

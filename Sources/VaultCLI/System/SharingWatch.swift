@@ -104,7 +104,7 @@ final class SharingWatch: Sendable {
   }
 
   private func farewell(of id: String, _ leftOut: [String], prints: Bool) -> Interruption.Farewell {
-    let report = try? vault.sharing(id, leftOut: leftOut)
+    let report = try? vault.sharing.sharing(id, leftOut: leftOut)
     let state = report.map { Self.words($0) } ?? "what isn't delivered waits here"
     var result: String?
     if !console.json { result = prints ? id : nil } else if let report { result = Self.interrupted(json(report)).text }

@@ -21,14 +21,14 @@ extension VaultGroups {
 
   /// The items of a group, those that changed last first.
   package func items(of group: GroupFacts) throws -> [GroupItem] {
-    try vault.groupItems(of: GroupItems.bytes(of: group.id))
+    try vault.items.groupItems(of: GroupItems.bytes(of: group.id))
   }
 
   /// The groups that keep an item in step.
   package func groups(ofItem reference: String) async throws -> [GroupFacts] {
     var ids: [String] = []
-    for (own, slot) in try vault.groups(ofItem: reference)
-    where try vault.groupItems(of: own).contains(where: { $0.slot == hexadecimal(slot) && $0.isShared }) {
+    for (own, slot) in try vault.items.groups(ofItem: reference)
+    where try vault.items.groupItems(of: own).contains(where: { $0.slot == hexadecimal(slot) && $0.isShared }) {
       ids.append(hexadecimal(own))
     }
     guard !ids.isEmpty else { return [] }
@@ -40,9 +40,9 @@ extension VaultGroups {
   package func add(
     _ reference: String, to group: GroupFacts, noting: @escaping @Sendable (GroupFacts) -> Void = { _ in }
   ) async throws -> GroupItemReport {
-    let source = try vault.itemForGroup(reference)
+    let source = try vault.items.itemForGroup(reference)
     let own = try GroupItems.bytes(of: group.id)
-    let there = try vault.groupItems(of: own).filter { $0.id == hexadecimal(source.id) && $0.item != nil }
+    let there = try vault.items.groupItems(of: own).filter { $0.id == hexadecimal(source.id) && $0.item != nil }
     guard !there.contains(where: \.isShared) else {
       throw VaultError(.usage, "\(source.name) is in the group \(group.name) already")
     }
@@ -74,12 +74,12 @@ extension VaultGroups {
     var foreign: [GroupFacts] = []
     for (own, slot) in change.groups {
       guard let group = all.first(where: { $0.id == hexadecimal(own) }) else { continue }
-      let source = try vault.itemForGroup(change.new.id)
+      let source = try vault.items.itemForGroup(change.new.id)
       let old = change.old.id
       let (isOvertaken, isLeft, isForeign) = (Flag(), Flag(), Flag())
       let report = try await self.change(group, "vault item edit") { open in
         // Nobody else has the group now: what is there stays there until this is done.
-        if let there = try self.vault.groupItems(of: own).first(where: { $0.slot == hexadecimal(slot) && $0.id == old })
+        if let there = try self.vault.items.groupItems(of: own).first(where: { $0.slot == hexadecimal(slot) && $0.id == old })
         {
           guard there.isShared else { return isForeign.raise() }
           try await GroupItems.put(source, at: slot, open.grouper)
@@ -89,7 +89,7 @@ extension VaultGroups {
         let newest = try await open.grouper.newest(GroupItems.name(slot))
         if let newest, newest.isDeletion, await newest.sender == open.grouper.ownCard?.node { return isLeft.raise() }
         isOvertaken.raise()
-        try await GroupItems.put(source, at: try Vault.asideSlot(of: slot, item: source.id), open.grouper)
+        try await GroupItems.put(source, at: try Items.asideSlot(of: slot, item: source.id), open.grouper)
         noting(group)
       }
       if isForeign.isRaised {
@@ -108,7 +108,7 @@ extension VaultGroups {
     let all = try items(of: group)
     let missing: VaultError
     do {
-      let id = try vault.item(reference).id
+      let id = try vault.items.item(reference).id
       if let item = all.first(where: { $0.id == id && $0.item != nil }) { return item }
       missing = Self.noItem(reference, group)
     } catch  where VaultError(error).code == .notFound { missing = VaultError(error) }
@@ -129,7 +129,7 @@ extension VaultGroups {
     _ item: GroupItem, from group: GroupFacts, noting: @escaping @Sendable (GroupFacts) -> Void = { _ in }
   ) async throws -> GroupItemReport {
     let own = try GroupItems.bytes(of: group.id)
-    let slots = try vault.groupItems(of: own).filter { $0.id == item.id && $0.keyID == item.keyID }.map { $0.slot }
+    let slots = try vault.items.groupItems(of: own).filter { $0.id == item.id && $0.keyID == item.keyID }.map { $0.slot }
     return try await change(group, "vault group drop") { open in
       for slot in slots {
         try self.check(item.id, at: slot, of: own, group)
@@ -145,7 +145,7 @@ extension VaultGroups {
   package func delete(
     _ reference: String
   ) async throws -> (reports: [GroupItemReport], foreign: [GroupFacts]) {
-    try await delete(vault.deletableItem(reference))
+    try await delete(vault.items.deletableItem(reference))
   }
 
   /// Deletes an item, here and on the devices of all groups that keep it in step. Where somebody else has put it, it stays, and comes here
@@ -155,10 +155,10 @@ extension VaultGroups {
     _ item: ItemSummary
   ) async throws -> (reports: [GroupItemReport], foreign: [GroupFacts]) {
     guard item.state != .waiting else {
-      try vault.deleteItem(item)
+      try vault.items.deleteItem(item)
       return ([], [])
     }
-    let places = try vault.groups(ofItem: item.id)
+    let places = try vault.items.groups(ofItem: item.id)
     let all = places.isEmpty ? [] : try await list()
     var (reports, foreign): ([GroupItemReport], [GroupFacts]) = ([], [])
     for (own, slot) in places {
@@ -171,7 +171,7 @@ extension VaultGroups {
       if isForeign.isRaised { foreign.append(group) } else { reports.append(report) }
     }
     // Last: what this device takes out of a group stays here by itself.
-    try vault.deleteItem(item)
+    try vault.items.deleteItem(item)
     return (reports, foreign)
   }
 
@@ -181,7 +181,7 @@ extension VaultGroups {
   private func change(
     _ group: GroupFacts, _ what: String, _ body: (VaultGroup) async throws -> Void
   ) async throws -> GroupItemReport {
-    let sleep = vault.surroundings.sleep
+    let sleep = vault.core.surroundings.sleep
     return try await use(group.id, for: what) { open in
       try await body(open)
       await withTaskGroup(of: Void.self) { tasks in
@@ -202,7 +202,7 @@ extension VaultGroups {
   private func check(
     _ id: String, at slot: String, of own: [UInt8], _ group: GroupFacts
   ) throws -> GroupItem {
-    guard let item = try vault.groupItems(of: own).first(where: { $0.slot == slot && $0.id == id }) else {
+    guard let item = try vault.items.groupItems(of: own).first(where: { $0.slot == slot && $0.id == id }) else {
       throw VaultError(
         .refused, "somebody has changed or taken away \(id.prefix(12)) in the group \(group.name) just now",
         hint: "look at what is there with `vault group items`, and try again")

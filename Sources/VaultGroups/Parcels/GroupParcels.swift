@@ -43,8 +43,8 @@ final class GroupParcels: GroupClass {
     guard hexadecimal(notice.id) == change.name.objectID else {
       throw .malformed(.invalidValue(field: "id of a parcel"))
     }
-    guard vault.isOwnParcel(notice.tag, notice.id) else { return }
-    guard notice.expiresAt > vault.surroundings.now() else { return try await drop(change.name, in: group) }
+    guard vault.post.isOwnParcel(notice.tag, notice.id) else { return }
+    guard notice.expiresAt > vault.core.surroundings.now() else { return try await drop(change.name, in: group) }
     let bytes: [UInt8]
     switch object {
     case .inline(let inline): bytes = inline
@@ -62,13 +62,13 @@ final class GroupParcels: GroupClass {
   /// Whoever took it has it, and whoever sent it keeps what he needs to send it again. Word of an arrival nobody needs again.
   func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
     guard let id = bytes(hexadecimal: change.name.objectID) else { return }
-    do { try vault.wasTakenOut(id) } catch { throw .plugin("\(VaultError(error))") }
+    do { try vault.post.wasTakenOut(id) } catch { throw .plugin("\(VaultError(error))") }
   }
 
   private func take(_ bytes: [UInt8], _ name: ObjectName, in group: GroupContext) async throws(GroupError) {
-    let log = vault.surroundings.log
+    let log = vault.core.surroundings.log
     do {
-      switch try vault.takeParcel(bytes, by: ParcelArrival(way: .group(folder: GroupItems.bytes(of: group.id)))) {
+      switch try vault.intake.takeParcel(bytes, by: ParcelArrival(way: .group(folder: GroupItems.bytes(of: group.id)))) {
       case .taken, .known: break
       case .ignored(let reason): log.info("group \(group.id): a parcel is not taken: \(reason)")
       case .full: return leave(name, in: group)
@@ -109,7 +109,7 @@ final class GroupParcels: GroupClass {
     }
   }
 
-  private func peers() throws -> Set<String> { Set(try vault.peers().map(\.cardDigest)) }
+  private func peers() throws -> Set<String> { Set(try vault.trust.peers().map(\.cardDigest)) }
 
   /// Asks again for what came from strangers, when there is a new peer.
   private func catchUpWithStrangers(in group: GroupContext) async throws(GroupError) {
@@ -183,21 +183,21 @@ final class GroupParcels: GroupClass {
     do {
       let folder = try GroupItems.bytes(of: group.id)
       var done: Set<[UInt8]> = []
-      for id in try vault.parcelsToWithdraw(folder: folder) {
+      for id in try vault.post.parcelsToWithdraw(folder: folder) {
         guard !Task.isCancelled else { return !done.isEmpty }
         try await group.grouper.sender.delete(Self.name(id))
-        try vault.withdrew(id)
+        try vault.post.withdrew(id)
         done.insert(id)
       }
       while true {
-        let parcels = try vault.parcelsToPost(group: roster.group.bytes, folder: folder)
+        let parcels = try vault.post.parcelsToPost(group: roster.group.bytes, folder: folder)
           .filter { !done.contains($0.id) }
         guard !parcels.isEmpty else { return !done.isEmpty }
         for parcel in parcels {
           guard !Task.isCancelled else { return !done.isEmpty }
           try await put(parcel, group.grouper)
-          try vault.posted(parcel.id)
-          vault.surroundings.log.info("group \(group.id): a parcel goes out")
+          try vault.post.posted(parcel.id)
+          vault.core.surroundings.log.info("group \(group.id): a parcel goes out")
           done.insert(parcel.id)
         }
       }

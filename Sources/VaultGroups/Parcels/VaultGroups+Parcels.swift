@@ -55,7 +55,7 @@ extension VaultGroups {
     _ context: GroupContext, _ body: () async throws(GroupError) -> Void
   ) async {
     do { try await body() } catch .noGroup {} catch {
-      if !Task.isCancelled { vault.surroundings.log.warning("group \(context.id): a parcel waits: \(error)") }
+      if !Task.isCancelled { vault.core.surroundings.log.warning("group \(context.id): a parcel waits: \(error)") }
     }
   }
 
@@ -66,8 +66,8 @@ extension VaultGroups {
     var report = try await exchange(open, isFirst: isFirst, isForced: isForced)
     for _ in 0..<Self.answerLimit {
       let hasAnswers: Bool
-      do { hasAnswers = try await vault.answerParcels() } catch {
-        vault.surroundings.log.warning("parcels can't be answered: \(VaultError(error).reason)")
+      do { hasAnswers = try await vault.answering.answerParcels() } catch {
+        vault.core.surroundings.log.warning("parcels can't be answered: \(VaultError(error).reason)")
         return report
       }
       guard hasAnswers, !Task.isCancelled else { return report }
@@ -85,7 +85,7 @@ extension VaultGroups {
     let context = GroupContext(id: open.id, grouper: open.grouper)
     for part in classes {
       do { try await part.catchUp(in: context) } catch .noGroup { return } catch {
-        vault.surroundings.log.warning("group \(open.id): what has come before still can't be taken: \(error)")
+        vault.core.surroundings.log.warning("group \(open.id): what has come before still can't be taken: \(error)")
       }
     }
   }
@@ -96,13 +96,13 @@ extension VaultGroups {
   /// command waits for that. What is not done then is done by the daemon, or by `vault group sync`.
   package func handParcels(for what: String) async throws -> [ParcelHandover] {
     let groups = try await known()
-    return try await exchange(groups, try vault.foldersWithParcels(), for: what)
+    return try await exchange(groups, try vault.post.foldersWithParcels(), for: what)
   }
 
   /// The same, and fetches the answers to requests: between two attempts of a recovery that waits.
   package func fetchParcels(for what: String) async throws -> [ParcelHandover] {
     let groups = try await known()
-    let folders = try vault.foldersWithParcels().union(vault.foldersAwaitingReleases(since: 0))
+    let folders = try vault.post.foldersWithParcels().union(vault.post.foldersAwaitingReleases(since: 0))
     return try await exchange(groups, folders, for: what)
   }
 
@@ -116,7 +116,7 @@ extension VaultGroups {
   /// Tells the vault what a group is called by its members.
   func know(_ group: GroupFacts) {
     guard let id = group.group, let folder = try? GroupItems.bytes(of: group.id) else { return }
-    vault.knowGroup(id.bytes, folder: folder)
+    vault.post.knowGroup(id.bytes, folder: folder)
   }
 
   func know(_ name: String) { if let group = try? facts.read(name) { know(group) } }
@@ -127,7 +127,7 @@ extension VaultGroups {
     let ids = Set(folders.map { hexadecimal($0) })
     var done: [ParcelHandover] = []
     for group in groups where ids.contains(group.id) {
-      let sleep = vault.surroundings.sleep
+      let sleep = vault.core.surroundings.sleep
       let handover: ParcelHandover
       do {
         handover = try await use(group.id, for: what) { open in
@@ -143,7 +143,7 @@ extension VaultGroups {
         }
       } catch  where !Task.isCancelled && VaultError(error).code != .interrupted {
         // Somebody else has this group, or it is damaged: the others have their turn all the same.
-        vault.surroundings.log.warning("group \(group.id): parcels wait: \(VaultError(error).reason)")
+        vault.core.surroundings.log.warning("group \(group.id): parcels wait: \(VaultError(error).reason)")
         continue
       }
       done.append(handover)

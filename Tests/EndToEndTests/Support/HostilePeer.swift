@@ -74,13 +74,13 @@ final class HostilePeer: Sendable {
       for _ in 0..<width {
         group.addTask { [self] in
           while !isStopping.load(ordering: .relaxed) {
-            if let card = try? vault.ownCard(), let count = try? card.encoded().count,
+            if let card = try? vault.core.ownCard(), let count = try? card.encoded().count,
               let transport = try? await TCPConnector().connect(address)
             {
               let short = ShortTransport(inner: transport, lastFrameByteCount: 2 + count + 16) { [self] in
                 stopped.add(1, ordering: .relaxed)
               }
-              _ = try? await PeerSession.dial(short, identity: vault.identity, peer: victim, ownCard: card)
+              _ = try? await PeerSession.dial(short, identity: vault.core.identity, peer: victim, ownCard: card)
             }
             try? await Task.sleep(for: .milliseconds(500))
           }
@@ -91,7 +91,7 @@ final class HostilePeer: Sendable {
 
   private func once(_ kind: Int, _ secret: String) async throws {
     let session = try await PeerSession.dial(
-      TCPConnector().connect(address), identity: vault.identity, peer: victim, ownCard: vault.ownCard())
+      TCPConnector().connect(address), identity: vault.core.identity, peer: victim, ownCard: vault.core.ownCard())
     try await send(Hello(services: PeerServiceKind.allCases), session)
     // Beyond its number of sessions it is told goodbye.
     let greeting = try await session.receive { MessageType.byteLimit($0) }
@@ -124,12 +124,12 @@ final class HostilePeer: Sendable {
   }
 
   private func askInVain(_ session: PeerSession, _ secret: String) async throws {
-    let record = try vault.resolve(secret)
-    let header = try vault.header(of: record)
-    guard let stored = try vault.database.share(ofSecret: record.id) else { return }
+    let record = try vault.directory.resolve(secret)
+    let header = try vault.directory.header(of: record)
+    guard let stored = try vault.core.database.share(ofSecret: record.id) else { return }
     let held = try HeldShare(index: stored.index, record: stored.bytes, of: secret)
     let exchange = PossessionExchange(
-      header: header, epoch: 0, purpose: .release, prover: vault.identity.keys.digest, verifier: victim.digest,
+      header: header, epoch: 0, purpose: .release, prover: vault.core.identity.keys.digest, verifier: victim.digest,
       binding: session.handshakeHash, nonce: [UInt8](repeating: 1, count: 32))
     let evaluation = try held.share.evaluation()
     var number: UInt64 = 0

@@ -26,7 +26,7 @@ final class ForgedSecret: Sendable {
     description: String = "", kind: UInt8 = PayloadKind.file.rawValue, field: borrowing SecretBytes? = nil,
     corrupt: (inout [[UInt8]]) -> Void = { _ in }
   ) throws {
-    let identity = dealer.vault.identity
+    let identity = dealer.vault.core.identity
     let scheme = try ThresholdScheme(threshold: threshold, shareCount: holders.count)
     let nonce = try nonce ?? Randomness.bytes(SecretHeader.nonceByteCount)
     let id = try SecretHeader.id(dealerKey: identity.keys.signing, nonce: nonce)
@@ -42,7 +42,7 @@ final class ForgedSecret: Sendable {
       let salt = salts[position]
       rows.append(
         try HolderRow.digest(
-          secret: id, index: UInt8(position + 1), card: holder.vault.identity.keys.digest, salt: salt.span.bytes))
+          secret: id, index: UInt8(position + 1), card: holder.vault.core.identity.keys.digest, salt: salt.span.bytes))
     }
     let roots = try fragments.enumerated().map { try Self.root($1, UInt8($0 + 1), id, plan) }
     content = SecretHeader.Content(
@@ -126,7 +126,7 @@ final class ForgedSecret: Sendable {
   func otherHeader(_ description: String) throws -> SecretHeader {
     var content = content
     content.description = description
-    return try SecretHeader.sign(content, by: dealer.vault.identity)
+    return try SecretHeader.sign(content, by: dealer.vault.core.identity)
   }
 
   /// A share sealed to its holder, with every part at choice.
@@ -137,10 +137,10 @@ final class ForgedSecret: Sendable {
     let number = UInt8(share ?? index)
     let chosen = salt ?? salts[index - 1]
     let salt = try SecretBytes(copying: chosen.span.bytes)
-    let recipient = (recipient ?? holders[index - 1]).vault.identity.keys
+    let recipient = (recipient ?? holders[index - 1]).vault.core.identity.keys
     return try ForgedShare.seal(
       dealing.share(number), index: UInt8(index), salt: salt, header: (header ?? self.header).digest,
-      dealer: (dealer ?? self.dealer).vault.identity.keys.digest, recipient: recipient)
+      dealer: (dealer ?? self.dealer).vault.core.identity.keys.digest, recipient: recipient)
   }
 
   /// What a dealer's program would send to the holder of share `index`.
@@ -159,7 +159,7 @@ final class ForgedSecret: Sendable {
   /// Delivers a job from a member (the dealer unless another is named) and returns the failure, if there is one.
   func deliver(_ job: DepositJob, to holder: Member, from sender: Member? = nil) async throws -> LinkFailure? {
     let vault = (sender ?? dealer).vault
-    switch await vault.send(.deposit(job), to: try vault.recipient(vault.find(holder.name))) {
+    switch await vault.links.send(.deposit(job), to: try vault.directory.recipient(vault.directory.find(holder.name))) {
     case .success(.deposited): return nil
     case .failure(let failure): return failure
     default: return LinkFailure(.local, "something else was answered")

@@ -74,9 +74,9 @@ struct HostileHolder: Sendable {
   private func answer(_ transport: any PeerTransport) async throws {
     let vault = member.vault
     let session = try await PeerSession.answer(
-      transport, identity: vault.identity, ownCard: try vault.ownCard()
+      transport, identity: vault.core.identity, ownCard: try vault.core.ownCard()
     ) { key in
-      (try? vault.database.peer(noiseKey: key)).flatMap { $0 }.flatMap { try? vault.storedCard($0).keys }
+      (try? vault.core.database.peer(noiseKey: key)).flatMap { $0 }.flatMap { try? vault.directory.storedCard($0).keys }
     }
     _ = try await session.expect(Hello.self)
     // Then it is asked for cards as well.
@@ -193,17 +193,17 @@ struct HostileHolder: Sendable {
 
   private static func held(by member: Member, _ asked: ReleaseRequest) throws -> HeldShare {
     let vault = member.vault
-    let record = try #require(try vault.database.secret(askTag: asked.tag))
-    guard let stored = try vault.database.share(ofSecret: record.id) else { throw ProtocolError.foreignShare("none") }
+    let record = try #require(try vault.core.database.secret(askTag: asked.tag))
+    guard let stored = try vault.core.database.share(ofSecret: record.id) else { throw ProtocolError.foreignShare("none") }
     return try HeldShare(index: stored.index, record: stored.bytes, of: "a secret")
   }
 
   private static func fragment(of member: Member, _ asked: ReleaseRequest) throws -> LocalPieces {
     let vault = member.vault
-    let record = try #require(try vault.database.secret(askTag: asked.tag))
+    let record = try #require(try vault.core.database.secret(askTag: asked.tag))
     let index = try #require(record.ownIndex)
     return LocalPieces(
-      reader: try vault.database.openFragment(of: record.id, index: index), header: try vault.header(of: record),
+      reader: try vault.core.database.openFragment(of: record.id, index: index), header: try vault.directory.header(of: record),
       index: UInt8(index))
   }
 }

@@ -60,9 +60,9 @@ struct HostileMeeting: Sendable {
     world.network.serve(member.address) { transport in
       do {
         let vault = member.vault
-        let session = try await PeerSession.answer(transport, identity: vault.identity, ownCard: try vault.ownCard()) {
+        let session = try await PeerSession.answer(transport, identity: vault.core.identity, ownCard: try vault.core.ownCard()) {
           key in
-          (try? vault.database.peer(noiseKey: key)).flatMap { $0 }.flatMap { try? vault.storedCard($0).keys }
+          (try? vault.core.database.peer(noiseKey: key)).flatMap { $0 }.flatMap { try? vault.directory.storedCard($0).keys }
         }
         _ = try await session.expect(Hello.self)
         try await session.send(Hello(services: PeerServiceKind.allCases))
@@ -90,8 +90,8 @@ extension CourierOffer {
 extension Member {
   /// The parcels of what it has written that hasn't arrived, oldest first.
   func ownParcels() throws -> [(record: ParcelRecord, bytes: [UInt8])] {
-    try vault.outgoingRecords(way: .session, at: environment.now()).map { record in
-      (record, try #require(try vault.parcelContent(record.id)))
+    try vault.post.outgoingRecords(way: .session, at: environment.now()).map { record in
+      (record, try #require(try vault.post.parcelContent(record.id)))
     }
   }
 }

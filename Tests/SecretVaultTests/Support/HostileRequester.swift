@@ -23,7 +23,7 @@ struct HostileRequester: Sendable {
     let transport = try await world.network.connect(target.address)
     let vault = member.vault
     session = try await PeerSession.dial(
-      transport, identity: vault.identity, peer: target.vault.identity.keys, ownCard: try vault.ownCard())
+      transport, identity: vault.core.identity, peer: target.vault.core.identity.keys, ownCard: try vault.core.ownCard())
     self.member = member
     self.target = target
     try await session.send(Hello(services: services))
@@ -52,8 +52,8 @@ struct HostileRequester: Sendable {
     let holder = share ?? member
     let held = try holder.held(header)
     let exchange = PossessionExchange(
-      header: header, epoch: epoch, purpose: purpose, prover: (prover ?? member).vault.identity.keys.digest,
-      verifier: (verifier ?? target).vault.identity.keys.digest, binding: binding ?? session.handshakeHash,
+      header: header, epoch: epoch, purpose: purpose, prover: (prover ?? member).vault.core.identity.keys.digest,
+      verifier: (verifier ?? target).vault.core.identity.keys.digest, binding: binding ?? session.handshakeHash,
       nonce: nonce)
     return try exchange.prove(
       request: request, share: held.share, salt: held.salt, evaluation: held.share.evaluation())
@@ -84,14 +84,14 @@ struct HostileRequester: Sendable {
 extension Member {
   /// This member's share of a secret, opened.
   func held(_ header: SecretHeader) throws -> HeldShare {
-    guard let stored = try vault.database.share(ofSecret: header.id.bytes) else {
+    guard let stored = try vault.core.database.share(ofSecret: header.id.bytes) else {
       throw ProtocolError.foreignShare("none")
     }
     return try HeldShare(index: stored.index, record: stored.bytes, of: "a secret")
   }
 
   /// The header of a secret as this member has it.
-  func header(_ id: String) throws -> SecretHeader { try vault.header(of: vault.resolve(id)) }
+  func header(_ id: String) throws -> SecretHeader { try vault.directory.header(of: vault.directory.resolve(id)) }
 }
 
 extension [PeerServiceKind] {

@@ -12,7 +12,7 @@ extension Vault {
   func send(
     _ text: String, to peer: String, pigeonsOnly: Bool = false, lifetime: Int64? = nil
   ) throws -> MessageSummary {
-    try send(.text(held(Array(text.utf8))), to: peer, pigeonsOnly: pigeonsOnly, lifetime: lifetime)
+    try messages.send(.text(held(Array(text.utf8))), to: peer, pigeonsOnly: pigeonsOnly, lifetime: lifetime)
   }
 
   /// Sends bytes as a file.
@@ -28,18 +28,18 @@ extension Vault {
         throw VaultError(.other, "no memory")
       }
     }
-    return try send(.file(file), to: peer)
+    return try messages.send(.file(file), to: peer)
   }
 
   /// What a message says.
   func text(of number: Int64) throws -> String? {
-    try messageText(number).map { String(decoding: plain($0), as: UTF8.self) }
+    try messages.messageText(number).map { String(decoding: plain($0), as: UTF8.self) }
   }
 
   /// A received file.
   func file(of number: Int64) throws -> [UInt8] {
     var bytes: [UInt8] = []
-    try messageFile(number) { part in bytes += plain(part) }
+    try messages.messageFile(number) { part in bytes += plain(part) }
     return bytes
   }
 
@@ -47,21 +47,21 @@ extension Vault {
   func handOverToAccount() throws -> [[UInt8]] {
     var all: [[UInt8]] = []
     while true {
-      let posts = try outgoingParcels(way: .account)
+      let posts = try post.outgoingParcels(way: .account)
       guard !posts.isEmpty else { return all }
       for one in posts {
         all.append(one.post.bytes)
-        try handedToAccount(one.post.id)
+        try post.handedToAccount(one.post.id)
       }
     }
   }
 
   /// Uses an account, and knows those of others.
   func logIn(_ address: String, friends: [Member: String] = [:]) throws {
-    try useAccount(
+    try accounts.useAccount(
       AccountRecord(id: [UInt8](repeating: 3, count: 16), address: address, resource: "test", isCurrent: true),
       password: held(Array("password".utf8)))
-    for (member, address) in friends { try database.setPeerAddress(member.vault.identity.keys.digest, address) }
+    for (member, address) in friends { try core.database.setPeerAddress(member.vault.core.identity.keys.digest, address) }
   }
 }
 
@@ -83,11 +83,11 @@ struct ForgedMessage {
   init(_ sender: Member, to target: Member, at time: Int64? = nil) throws {
     self.sender = sender
     self.target = target
-    envelope = try MessageEnvelope(lifetime: Vault.parcelLifetime, at: time ?? sender.environment.now())
+    envelope = try MessageEnvelope(lifetime: Post.parcelLifetime, at: time ?? sender.environment.now())
   }
 
   /// The parcel, encoded.
   func sealed(_ content: MessageContent) throws -> [UInt8] {
-    try envelope.seal(content, from: sender.vault.identity, to: target.vault.identity.keys)
+    try envelope.seal(content, from: sender.vault.core.identity, to: target.vault.core.identity.keys)
   }
 }

@@ -20,12 +20,12 @@ final class ParcelOffice: Sendable {
   init(_ world: TestWorld) throws {
     self.world = world
     folders = try world.members.map { member in
-      try #require(bytes(hexadecimal: try member.vault.groupFolders.create()))
+      try #require(bytes(hexadecimal: try member.vault.core.groupFolders.create()))
     }
     for (member, folder) in zip(world.members, folders) {
-      member.vault.knowGroup(Self.group, folder: folder)
+      member.vault.post.knowGroup(Self.group, folder: folder)
       for other in world.members {
-        try member.vault.noteMailbox(other.vault.ownMailboxTag(group: Self.group), folder: folder)
+        try member.vault.post.noteMailbox(other.vault.post.ownMailboxTag(group: Self.group), folder: folder)
       }
     }
   }
@@ -45,17 +45,17 @@ final class ParcelOffice: Sendable {
     let vault = world[member].vault
     var all: [ParcelPost] = []
     for _ in 0..<100 {
-      let posts = try vault.parcelsToPost(group: Self.group, folder: folders[member])
+      let posts = try vault.post.parcelsToPost(group: Self.group, folder: folders[member])
       guard !posts.isEmpty else { break }
       for post in posts {
         put(post)
-        try vault.posted(post.id)
+        try vault.post.posted(post.id)
       }
       all += posts
     }
-    for id in try vault.parcelsToWithdraw(folder: folders[member]) {
+    for id in try vault.post.parcelsToWithdraw(folder: folders[member]) {
       remove(id)
-      try vault.withdrew(id)
+      try vault.post.withdrew(id)
     }
     return all
   }
@@ -64,7 +64,7 @@ final class ParcelOffice: Sendable {
   @discardableResult
   func take(by member: Int) throws -> [ParcelTaking] {
     let vault = world[member].vault
-    return try posts.filter { vault.isOwnParcel($0.tag, $0.id) }.map { post in
+    return try posts.filter { vault.post.isOwnParcel($0.tag, $0.id) }.map { post in
       let taking = try vault.takeParcel(post.bytes, folder: folders[member])
       if taking != .full { remove(post.id) }
       return taking
@@ -75,7 +75,7 @@ final class ParcelOffice: Sendable {
   func round() async throws {
     for member in folders.indices { try post(by: member) }
     for member in folders.indices { try take(by: member) }
-    for member in folders.indices { _ = try await world[member].vault.answerParcels() }
+    for member in folders.indices { _ = try await world[member].vault.answering.answerParcels() }
     for member in folders.indices { try post(by: member) }
     for member in folders.indices { try take(by: member) }
   }
@@ -86,7 +86,7 @@ final class ParcelOffice: Sendable {
     events: @escaping @Sendable (RecoveryEvent) -> Void = { _ in }, meanwhile: @escaping @Sendable () async -> Void = {}
   ) async throws -> [UInt8] {
     let vault = world[member].vault
-    vault.fetchParcels { [self] in
+    vault.post.fetchParcels { [self] in
       try? await round()
       await meanwhile()
     }
@@ -95,9 +95,9 @@ final class ParcelOffice: Sendable {
     // Once nobody's answer is missing it doesn't look before the first pause is over.
     world.clock.pass(.seconds(2))
     let path = world[member].desk + "/recovered"
-    _ = try await vault.patiently(for: time, waits: { _, _ in }) { () async throws in
-      try await vault.recover(
-        reference, to: .file(path: path, overwrites: true), passwords: Vault.noPassword, events: events)
+    _ = try await vault.recovering.patiently(for: time, waits: { _, _ in }) { () async throws in
+      try await vault.recovering.recover(
+        reference, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword, events: events)
     }
     return try #require(contents(path))
   }
@@ -111,14 +111,14 @@ extension TestWorld {
 extension Vault {
   /// Takes a parcel that came through the group in this folder.
   func takeParcel(_ bytes: [UInt8], folder: [UInt8]) throws -> ParcelTaking {
-    try takeParcel(bytes, by: ParcelArrival(way: .group(folder: folder)))
+    try intake.takeParcel(bytes, by: ParcelArrival(way: .group(folder: folder)))
   }
 
   /// What is kept of parcels.
-  func parcelRecords(_ direction: ParcelRecord.Direction) throws -> [ParcelRecord] { try database.parcels(direction) }
+  func parcelRecords(_ direction: ParcelRecord.Direction) throws -> [ParcelRecord] { try core.database.parcels(direction) }
 
   /// Sends a delivery that waits, as the daemon does.
-  func tryDeliveries() async throws { _ = try await retry(nil, events: { _ in }) }
+  func tryDeliveries() async throws { _ = try await sharing.retry(nil, events: { _ in }) }
 }
 
 /// A request for a share by parcel, with every part at choice.
@@ -129,7 +129,7 @@ struct ForgedParcel {
   let request: UInt64 = 5
 
   init(
-    _ sender: Member, to target: Member, lifetime: Int64 = Vault.parcelLifetime, at time: Int64? = nil
+    _ sender: Member, to target: Member, lifetime: Int64 = Post.parcelLifetime, at time: Int64? = nil
   ) throws {
     self.sender = sender
     self.target = target
@@ -137,7 +137,7 @@ struct ForgedParcel {
   }
 
   var binding: Digest {
-    get throws { try envelope.binding(from: sender.vault.identity, to: target.vault.identity.keys) }
+    get throws { try envelope.binding(from: sender.vault.core.identity, to: target.vault.core.identity.keys) }
   }
 
   /// The proof and what comes with it.
@@ -148,8 +148,8 @@ struct ForgedParcel {
     let held = try (share ?? sender).held(header)
     let bound = try binding ?? self.binding
     let exchange = PossessionExchange(
-      header: header, epoch: 0, purpose: .release, prover: sender.vault.identity.keys.digest,
-      verifier: target.vault.identity.keys.digest, kind: kind, binding: bound,
+      header: header, epoch: 0, purpose: .release, prover: sender.vault.core.identity.keys.digest,
+      verifier: target.vault.core.identity.keys.digest, kind: kind, binding: bound,
       nonce: try nonce ?? OpeningChallenge.of(bound))
     let possession = try exchange.prove(
       request: request, share: held.share, salt: held.salt, evaluation: held.share.evaluation())
@@ -165,18 +165,18 @@ struct ForgedParcel {
 
   /// The parcel, encoded.
   func sealed(_ frames: [ParcelFrame], to other: Member? = nil) throws -> [UInt8] {
-    try envelope.seal(frames, from: sender.vault.identity, to: (other ?? target).vault.identity.keys)
+    try envelope.seal(frames, from: sender.vault.core.identity, to: (other ?? target).vault.core.identity.keys)
   }
 
   /// What the target answers to a request, with its frames; nil if it answers nothing.
   func answer(_ frames: [ParcelFrame], by office: ParcelOffice, _ member: Int) async throws -> [ParcelFrame]? {
     #expect(try target.vault.takeParcel(sealed(frames), folder: office.folders[member]).isTaken)
-    _ = try await target.vault.answerParcels()
-    let posts = try office.post(by: member).filter { sender.vault.isOwnParcel($0.tag, $0.id) }
+    _ = try await target.vault.answering.answerParcels()
+    let posts = try office.post(by: member).filter { sender.vault.post.isOwnParcel($0.tag, $0.id) }
     guard let post = posts.last else { return nil }
-    let keys = target.vault.identity.keys
+    let keys = target.vault.core.identity.keys
     let letter = try ParcelLetter.open(
-      Parcel.decode(post.bytes, limit: Parcel.byteLimit), with: sender.vault.identity
+      Parcel.decode(post.bytes, limit: Parcel.byteLimit), with: sender.vault.core.identity
     ) { _ in keys }
     #expect(letter.inReplyTo == envelope.id)
     return letter.frames

@@ -26,7 +26,7 @@ final class TestRoom: Sendable {
 
   func enter(_ member: Member) {
     members.withLock { $0.append(member) }
-    air.serve(member.address) { [member] in await member.vault.answer(AirTransport(inner: $0)) }
+    air.serve(member.address) { [member] in await member.vault.answering.answer(AirTransport(inner: $0)) }
   }
 
   /// Nobody hears this member any more.
@@ -42,8 +42,8 @@ final class TestRoom: Sendable {
     calls.withLock { $0 += 1 }
     Happenings.deed()
     let present = members.withLock { $0 }
-    for member in present where member.vault.nearbySettings().isOn {
-      guard let shown = try? member.vault.beaconTag(),
+    for member in present where member.vault.core.nearbySettings().isOn {
+      guard let shown = try? member.vault.directory.beaconTag(),
         let tags = try? access.beacon.tags(at: member.environment.now()), tags.contains(shown)
       else { continue }
       return DialledTransport(inner: try await air.connect(member.address)) { [self] in turns.withLock { $0 += 1 } }

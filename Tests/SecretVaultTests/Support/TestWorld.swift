@@ -66,7 +66,7 @@ final class Member: Sendable {
   /// Imports another member's card as if scanned.
   @discardableResult
   func meets(_ other: Member, as name: String? = nil) throws -> PeerAddition {
-    try vault.addPeer(try PeerCard.parse(text: other.vault.ownIdentity().qrText), name: name)
+    try vault.trust.addPeer(try PeerCard.parse(text: other.vault.core.ownIdentity().qrText), name: name)
   }
 }
 
@@ -119,7 +119,7 @@ final class TestWorld: Sendable {
       let member = try Member(
         name, folders: VaultFolders(home: scratch.path + "/" + name), address: PeerAddress(host: name, port: 4721),
         environment: environment, desk: scratch.makeFolder(name + "-desk"), unlocked: unlocked, passphrase: passphrase)
-      network.serve(member.address) { [member] in await member.vault.answer($0) }
+      network.serve(member.address) { [member] in await member.vault.answering.answer($0) }
       room?.enter(member)
       return member
     }
@@ -139,7 +139,7 @@ final class TestWorld: Sendable {
 
   /// The dealer and everybody it can reach prove their keys to one another.
   func prove(by one: Int = 0) async throws {
-    for peer in try members[one].vault.peers() { _ = try await members[one].vault.pingPeer(peer.name) }
+    for peer in try members[one].vault.trust.peers() { _ = try await members[one].vault.links.pingPeer(peer.name) }
   }
 
   /// Shares bytes as a file, keeping an own share, with the named peers or with all.
@@ -149,7 +149,7 @@ final class TestWorld: Sendable {
     description: String? = nil, keepsOwnShare: Bool = true, events: @escaping @Sendable (ShareEvent) -> Void = { _ in }
   ) async throws -> ShareReport {
     let path = try scratch.write(bytes, as: name)
-    return try await members[dealer].vault.share(
+    return try await members[dealer].vault.sharing.share(
       ShareRequest(
         source: .file(path: path), threshold: threshold, recipients: recipients.map { members[$0].name },
         description: description, keepsOwnShare: keepsOwnShare), events: events)
@@ -161,7 +161,7 @@ final class TestWorld: Sendable {
     events: @escaping @Sendable (RecoveryEvent) -> Void = { _ in }
   ) async throws -> (report: RecoveryReport, bytes: [UInt8]) {
     let path = members[member].desk + "/recovered"
-    let report = try await members[member].vault.recover(
+    let report = try await members[member].vault.recovering.recover(
       reference, to: .file(path: path, overwrites: true), events: events)
     return (report, try #require(contents(path)))
   }
@@ -214,7 +214,7 @@ extension VaultEnvironment.Deadlines {
 extension TestWorld {
   /// Overwrites a member's shares where they lie sealed in the database.
   func damageShares(of member: Member) throws {
-    try member.vault.database.write { db in
+    try member.vault.core.database.write { db in
       try db.execute(sql: "UPDATE shares SET sealed = zeroblob(length(sealed))")
     }
     // Else what is kept beside the database would make up for it.
@@ -226,15 +226,15 @@ extension TestWorld {
 extension Member {
   /// Changes the database as somebody does who can write the file.
   func execute(_ statement: String) throws {
-    try vault.database.write { db in try db.execute(sql: statement) }
+    try vault.core.database.write { db in try db.execute(sql: statement) }
   }
 }
 
 extension Member {
   /// Takes a peer out of the trust list, and from among those who were introduced, and leaves everything else as it is.
   func forget(_ peer: Member) throws {
-    let digest = peer.vault.identity.keys.digest.bytes
-    try vault.database.write { db in
+    let digest = peer.vault.core.identity.keys.digest.bytes
+    try vault.core.database.write { db in
       try db.execute(sql: "DELETE FROM peers WHERE digest = ?", arguments: [digest.blob])
       try db.execute(sql: "DELETE FROM introductions WHERE digest = ?", arguments: [digest.blob])
     }
@@ -252,7 +252,7 @@ extension Member {
       "DELETE FROM sqlite_schema WHERE name = 'secrets_listed'", "PRAGMA writable_schema = RESET", swap,
       "PRAGMA writable_schema = ON", "INSERT INTO sqlite_schema SELECT * FROM kept", "PRAGMA writable_schema = RESET",
     ]
-    try vault.database.pool.writeWithoutTransaction { db in
+    try vault.core.database.pool.writeWithoutTransaction { db in
       for statement in statements { try db.execute(sql: statement) }
     }
   }

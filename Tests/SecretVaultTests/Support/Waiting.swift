@@ -20,7 +20,7 @@ extension Happenings {
 
   /// Counts what a vault writes to its database.
   static func watch(_ vault: Vault) {
-    vault.database.pool.add(transactionObserver: Writes(), extent: .databaseLifetime)
+    vault.core.database.pool.add(transactionObserver: Writes(), extent: .databaseLifetime)
   }
 
   private final class Writes: TransactionObserver {

@@ -80,12 +80,12 @@ struct AccountSyncCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let address = try VaultAccounts(vault).current()
-    guard !vault.leavesServersOut() else {
+    guard !vault.accounts.leavesServersOut() else {
       throw VaultError(
         .refused, "the setting pigeons-only is on: \(address) isn't connected",
         hint: "vault settings set pigeons-only off")
     }
-    guard try vault.needsAccountRound() else {
+    guard try vault.accounts.needsAccountRound() else {
       console.note("the daemon keeps \(address) connected")
       if console.json { try console.result(AccountReport().json) }
       return

@@ -50,7 +50,7 @@ struct AccountListCommand: OpenedCommand {
         "\(Measures.count(damaged, "account")) can't be read, damaged on the disk: vault account logout --forget ADDRESS"
       )
     }
-    if accounts.contains(where: { $0.state == .current }), vault.leavesServersOut() {
+    if accounts.contains(where: { $0.state == .current }), vault.accounts.leavesServersOut() {
       console.note("the setting pigeons-only is on: no account is connected")
     }
     if accounts.isEmpty {

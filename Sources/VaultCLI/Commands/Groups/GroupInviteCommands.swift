@@ -71,7 +71,7 @@ struct GroupInviteCommand: OpenedCommand {
       console.note("\(report.peer) is invited, and will be told later: \(reason)")
       if let hint = report.problem?.hint { console.note("hint: " + hint) }
     }
-    if try vault.status().daemon == nil {
+    if try vault.overview.status().daemon == nil {
       console.note("run 'vault daemon' here: it is what lets \(report.peer) in")
     }
     if console.json { try console.result(report.json(group)) }

@@ -25,7 +25,7 @@ struct GroupAddCommand: OpenedCommand {
     let named = try named.words
     let groups = VaultGroups(vault)
     let group = try await groups.findMember(named.group)
-    let item = try vault.item(named.somebody)
+    let item = try vault.items.item(named.somebody)
     let watch = GroupWatch(item, into: [group.name])
     defer { watch.end() }
     let report = try await groups.add(item.id, to: group) { watch.note($0) }
@@ -147,8 +147,8 @@ enum GroupedItems {
       )
     }
     // In a group that has the new one the old one went with it.
-    let old = try vault.items().first { $0.id == change.old.id && $0.state != .waiting && $0.keyID == change.old.keyID }
-    if let old { try vault.deleteItem(old) }
+    let old = try vault.items.items().first { $0.id == change.old.id && $0.state != .waiting && $0.keyID == change.old.keyID }
+    if let old { try vault.items.deleteItem(old) }
   }
 
   /// Deletes an item here and in all its groups.

@@ -68,7 +68,7 @@ struct EncryptCommand: OpenedCommand {
     let request = ItemRequest(
       source: source, mediaType: MediaType.of(file ?? ""), password: try password.layer(console),
       description: description, usesPublicHalf: usesPublicHalf)
-    let report = try await vault.encrypt(
+    let report = try await vault.items.encrypt(
       request, under: key, armored: armor, to: destination,
       access: ItemReporter(console, verb: "encrypting").access(patience: consent.patience(console)))
     try ViewOptions.printPath(report.path, json: report.json, console)
@@ -130,7 +130,7 @@ struct DecryptCommand: OpenedCommand {
     if readsInput, Console.inputIsTerminal { console.note("reading from the terminal; Ctrl-D ends it") }
     let source: ShareSource =
       readsInput ? .descriptor(STDIN_FILENO, name: "standard input") : .file(path: file ?? "")
-    let report = try await vault.decrypt(
+    let report = try await vault.items.decrypt(
       source, to: destination,
       access: ItemReporter(console, verb: "decrypting").access(
         passwords: password.source(console), patience: consent.patience(console)))

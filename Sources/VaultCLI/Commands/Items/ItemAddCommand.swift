@@ -119,7 +119,7 @@ struct ItemAddCommand: OpenedCommand {
     let layer = wantsPassword ? try password.layer(console) : nil
     let request = ItemRequest(
       source: source, mediaType: mediaType, password: layer, description: description, usesPublicHalf: usesPublicHalf)
-    let item = try await vault.addItem(
+    let item = try await vault.items.addItem(
       request, under: key, access: ItemReporter(console, verb: "encrypting").access(patience: consent.patience(console))
     )
     console.note("encrypted \(item.shortName) under the key \(item.key)")
@@ -149,7 +149,7 @@ struct ItemAddCommand: OpenedCommand {
   /// Before anything is encrypted: a file that is too large for a group.
   private static func check(_ source: ShareSource) throws {
     var status = stat()
-    guard case .file(let path) = source, stat(path, &status) == 0, status.st_size > Vault.groupItemByteLimit else {
+    guard case .file(let path) = source, stat(path, &status) == 0, status.st_size > Items.groupItemByteLimit else {
       return
     }
     throw VaultError(

@@ -40,7 +40,7 @@ struct ItemReporter: Sendable {
 
   /// What the vault is handed.
   func access(
-    passwords: @escaping PasswordSource = Vault.noPassword, patience: KeyPatience? = nil
+    passwords: @escaping PasswordSource = Recovering.noPassword, patience: KeyPatience? = nil
   ) -> ItemAccess {
     let keys = Mutex<Set<String>>([])
     let isAgain = Atomic(false)

@@ -52,10 +52,10 @@ struct ItemEditCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let before = try vault.item(item)
+    let before = try vault.items.item(item)
     let access = ItemReporter(console, verb: "encrypting").access(
       passwords: password.source(console), patience: consent.patience(console))
-    let change = try await vault.changeItem(before.id, try edit(vault, console), access: access)
+    let change = try await vault.items.changeItem(before.id, try edit(vault, console), access: access)
     console.note("changed \(change.old.shortName), under the key \(change.new.key)")
     // First: whatever becomes of it in groups, it is here.
     try console.result([change.new.id], json: change.new.json)

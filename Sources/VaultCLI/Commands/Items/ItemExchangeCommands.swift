@@ -39,7 +39,7 @@ struct ItemExportCommand: OpenedCommand {
       place.output == "-"
       ? try place.standardOutput(plaintext: false, isText: armor)
       : try place.destination(plaintext: false) ?? .folder(path: ".", overwrites: place.force)
-    let report = try vault.exportItem(
+    let report = try vault.items.exportItem(
       item, armored: armor, to: destination, access: ItemReporter(console, verb: "writing").access())
     try ViewOptions.printPath(report.path, json: report.json, console)
   }
@@ -82,7 +82,7 @@ struct ItemImportCommand: OpenedCommand {
       arrivals = try await ItemPicture.importAll(texts, named: file, into: vault, access)
     } else {
       let source = file == "-" ? ShareSource.descriptor(STDIN_FILENO, name: "standard input") : .file(path: file)
-      arrivals = [try await vault.importItem(source, access: access)]
+      arrivals = [try await vault.items.importItem(source, access: access)]
     }
     for arrival in arrivals { Self.note(arrival, console) }
     if console.json, let only = arrivals.first, arrivals.count == 1 { return try console.result(only.json) }
@@ -132,7 +132,7 @@ enum ItemPicture {
         hint: isCard ? "import it with 'vault peer add'" : "'vault scan' shows what is in a picture")
     }
     var arrivals: [ItemArrival] = []
-    for text in items { arrivals.append(try await vault.importItem(text: text, access: access)) }
+    for text in items { arrivals.append(try await vault.items.importItem(text: text, access: access)) }
     return arrivals
   }
 }
@@ -165,7 +165,7 @@ struct ItemAcceptCommand: OpenedCommand {
   func run(_ vault: Vault, _ console: Console) async throws {
     var waiting = item.map { [$0] } ?? []
     if item == nil {
-      for sent in try vault.sentItems(from: peer) where !waiting.contains(sent.id) { waiting.append(sent.id) }
+      for sent in try vault.items.sentItems(from: peer) where !waiting.contains(sent.id) { waiting.append(sent.id) }
     }
     if waiting.isEmpty { console.note("no item waits to be accepted") }
     let access = ItemReporter(console, verb: "verifying").access()
@@ -174,10 +174,10 @@ struct ItemAcceptCommand: OpenedCommand {
     for reference in waiting {
       let arrival: ItemArrival
       do {
-        for sent in try vault.sentItems(as: reference, from: peer) {
+        for sent in try vault.items.sentItems(as: reference, from: peer) {
           console.note("\(sent.shortName), sent by \(sent.sender ?? "a peer"), is under the key \(sent.key)")
         }
-        arrival = try await vault.acceptItem(reference, from: peer, access: access)
+        arrival = try await vault.items.acceptItem(reference, from: peer, access: access)
       } catch {
         // What one peer has sent doesn't hold up what others have.
         guard VaultError(error).code != .interrupted, waiting.count > 1 else { throw error }
@@ -238,10 +238,10 @@ struct ItemSendCommand: OpenedCommand {
 
   private func send(_ vault: Vault, _ console: Console) async throws -> ItemDelivery {
     do {
-      return try await vault.sendItem(item, to: peer, access: ItemReporter(console, verb: "sending").access())
+      return try await vault.items.sendItem(item, to: peer, access: ItemReporter(console, verb: "sending").access())
     } catch  where VaultError(error).code == .unreachable {
       // What is too large, or may not be kept, is as it was: the peer can't be reached.
-      do { return try vault.sendItemByParcel(item, to: peer) } catch let other {
+      do { return try vault.items.sendItemByParcel(item, to: peer) } catch let other {
         let (error, other) = (VaultError(error), VaultError(other))
         throw VaultError(error.code, error.reason, hint: other.code == .refused ? other.reason : error.hint)
       }
@@ -295,7 +295,7 @@ struct ItemCopyCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let copy = try await vault.copyItem(
+    let copy = try await vault.items.copyItem(
       item, to: key, usesPublicHalf: usesPublicHalf,
       access: ItemReporter(console, verb: "copying").access(
         passwords: password.source(console), patience: consent.patience(console)))
@@ -331,7 +331,7 @@ struct ItemDeleteCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let item = try vault.deletableItem(self.item, from: peer)
+    let item = try vault.items.deletableItem(self.item, from: peer)
     let isSent = item.state == .waiting
     let groups = isSent ? [] : try await VaultGroups(vault).groups(ofItem: item.id).map(\.name)
     let name = isSent ? "\(item.shortName), as \(item.sender ?? "a peer") has sent it," : item.shortName

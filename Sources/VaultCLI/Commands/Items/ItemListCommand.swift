@@ -21,7 +21,7 @@ struct ItemListCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let items = try vault.items(under: key)
+    let items = try vault.items.items(under: key)
     if items.isEmpty { console.note("no items yet; encrypt something with 'vault item add KEY FILE'") }
     try console.result(
       items.isEmpty ? [] : Self.table(items, now: Clocks.now()).lines, json: .array(items.map(\.json)))

@@ -43,7 +43,7 @@ struct ItemQRCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let text = try await vault.itemQRText(
+    let text = try await vault.items.itemQRText(
       item,
       access: ItemReporter(console, verb: "encrypting").access(
         passwords: password.source(console), patience: consent.patience(console)))

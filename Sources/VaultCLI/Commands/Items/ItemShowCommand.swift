@@ -57,7 +57,7 @@ struct ItemShowCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let destination = try place.destination(plaintext: true)
-    let item = try vault.item(self.item)
+    let item = try vault.items.item(self.item)
     // What was never opened here, or is behind a password, may be of any kind.
     // No note is so large that it doesn't fit into memory.
     let mayBeShort = item.itemByteCount <= UInt64(RecoveredContent.usualLimit)
@@ -70,7 +70,7 @@ struct ItemShowCommand: OpenedCommand {
       return try await showFromMemory(item, to: destination, vault, console)
     }
     let range = wantsPart ? ItemRange(offset: offset ?? 0, length: length) : nil
-    let report = try await vault.openItem(
+    let report = try await vault.items.openItem(
       item.id, to: destination, range: range,
       access: ItemReporter(console, verb: "decrypting").access(
         passwords: password.source(console), patience: consent.patience(console)))
@@ -82,7 +82,7 @@ struct ItemShowCommand: OpenedCommand {
   private func showFromMemory(
     _ item: ItemSummary, to destination: RecoveryDestination?, _ vault: Vault, _ console: Console
   ) async throws {
-    let content = try await vault.itemContent(
+    let content = try await vault.items.itemContent(
       item.id,
       access: ItemReporter(console, verb: "decrypting").access(
         passwords: password.source(console), patience: consent.patience(console)))
@@ -91,7 +91,7 @@ struct ItemShowCommand: OpenedCommand {
     let isPlain = opened.kind == .file && destination == nil && view.field == nil && !view.fields && !view.clip
     guard !isPlain || console.json else {
       console.note("it is a file; its contents come out with -o")
-      let shown = try vault.item(item.id)
+      let shown = try vault.items.item(item.id)
       return try console.result(Self.facts(shown, now: Clocks.now()), json: shown.json)
     }
     let subject = ViewOptions.Subject(key: "item", json: item.json, fileName: fileName) { path, byteCount in

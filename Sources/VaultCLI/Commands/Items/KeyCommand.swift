@@ -77,7 +77,7 @@ struct KeyCreateCommand: OpenedCommand {
     defer { watch.end() }
     let question = SharePlanText.question(chosen: recipients, saysYes: yes)
     let reporter = ShareReporter(console, isPlanAsked: question != nil)
-    let report = try await vault.createKey(
+    let report = try await vault.items.createKey(
       named: name, threshold: threshold, recipients: recipients, includesLabels: !noLabels,
       keepsOwnShare: !noOwnShare, confirm: question,
       events: { event in
@@ -106,7 +106,7 @@ struct KeyListCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let keys = try vault.encryptionKeys()
+    let keys = try vault.items.encryptionKeys()
     if keys.isEmpty { console.note("no keys yet; make one with 'vault key create NAME --threshold T'") }
     try console.result(
       keys.isEmpty ? [] : Self.table(keys, now: Clocks.now()).lines, json: .array(keys.map(\.json)))

@@ -53,12 +53,12 @@ struct CarryStatusCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let status = try vault.carryStatus()
+    let status = try vault.carrying.carryStatus()
     var meetings: [MeetingLine]?
     var isCut = false
     if diagnostics {
       // One more, to know whether there are more.
-      let found = try all ? vault.meetingLog() : vault.meetingLog(limit: MeetingText.usualLimit + 1)
+      let found = try all ? vault.meetings.meetingLog() : vault.meetings.meetingLog(limit: MeetingText.usualLimit + 1)
       isCut = !all && found.count > MeetingText.usualLimit
       meetings = isCut ? Array(found.prefix(MeetingText.usualLimit)) : found
     }
@@ -77,9 +77,9 @@ struct CarryOnCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    _ = try vault.set(SettingKey.carry.rawValue, to: SettingKey.on)
+    _ = try vault.core.set(SettingKey.carry.rawValue, to: SettingKey.on)
     console.note("parcels of others are carried, within the limits that 'vault carry limits' shows")
-    if console.json { try console.result(vault.carryStatus().json()) }
+    if console.json { try console.result(vault.carrying.carryStatus().json()) }
   }
 }
 
@@ -100,9 +100,9 @@ struct CarryOffCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    _ = try vault.set(SettingKey.carry.rawValue, to: SettingKey.off)
+    _ = try vault.core.set(SettingKey.carry.rawValue, to: SettingKey.off)
     console.note("nothing more is taken to be carried for others")
-    if console.json { try console.result(vault.carryStatus().json()) }
+    if console.json { try console.result(vault.carrying.carryStatus().json()) }
   }
 }
 
@@ -148,9 +148,9 @@ struct CarryLimitsCommand: OpenedCommand {
       (.carryFairShare, fairShare),
     ]
     let changes = given.compactMap { key, value in value.map { (key: key.rawValue, value: $0) } }
-    for setting in try vault.set(changes) { console.note("\(setting.key) is \(setting.value)") }
+    for setting in try vault.core.set(changes) { console.note("\(setting.key) is \(setting.value)") }
     let keys = given.map(\.0.rawValue)
-    let settings = try vault.settings().filter { keys.contains($0.key) }
+    let settings = try vault.core.settings().filter { keys.contains($0.key) }
     let isQuestion = given.allSatisfy { $0.1 == nil }
     try console.result(
       isQuestion ? SettingsListCommand.table(settings).lines : [], json: .array(settings.map(\.json)))

@@ -33,17 +33,17 @@ struct InboxCommand: OpenedCommand {
   func validate() throws { try MessagesListCommand.check(limit: limit) }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    var messages = try vault.messages(with: nil, unreadOnly: true, search: nil, limit: limit)
+    var messages = try vault.messages.messages(with: nil, unreadOnly: true, search: nil, limit: limit)
     if !onlyNew, messages.count < limit {
       let known = Set(messages.map(\.number))
       // As many as would do if all new ones were among them.
-      let older = try vault.messages(with: nil, receivedOnly: true, search: nil, limit: limit + known.count)
+      let older = try vault.messages.messages(with: nil, receivedOnly: true, search: nil, limit: limit + known.count)
       messages += older.filter { !known.contains($0.number) }.prefix(limit - messages.count)
     }
     if messages.isEmpty { console.note(onlyNew ? "no new messages" : "no messages yet") }
     var page = MessagePage(console)
     try page.show(messages, of: vault)
     try page.finish()
-    if marksRead || Console.outputIsTerminal, !page.shown.isEmpty { try vault.markRead(page.shown) }
+    if marksRead || Console.outputIsTerminal, !page.shown.isEmpty { try vault.messages.markRead(page.shown) }
   }
 }

@@ -27,13 +27,13 @@ struct MessageDelivery {
           hint: "vault messages delete \(number)"))
     }
     defer { Interruption.say(nil) }
-    if let peer = message.peer, let failure = await vault.deliverMessages(to: peer, limit: Self.patience),
+    if let peer = message.peer, let failure = await vault.meetings.deliverMessages(to: peer, limit: Self.patience),
       failure.kind != .unreachable
     {
       // Who isn't there just now is the ordinary case. What else keeps it from going may need somebody to do something.
       console.warning("\(peer) \(failure.reason)" + (failure.hint.map { "; \($0)" } ?? ""))
     }
-    var now = try vault.message(message.number)
+    var now = try vault.messages.message(message.number)
     guard !Self.hasArrived(now), !pigeonsOnly else { return now }
     // Nothing of this fails the command: the message is kept, and the daemon does what isn't done here.
     await tryAccount(message)
@@ -42,7 +42,7 @@ struct MessageDelivery {
         console.warning("it can't go through groups just now: \(VaultError(error).reason)")
       }
     }
-    now = try vault.message(message.number)
+    now = try vault.messages.message(message.number)
     return now
   }
 
@@ -53,12 +53,12 @@ struct MessageDelivery {
       return say(await AccountRound.run(vault, limit: Self.patience))
     }
     let moment = AnswerMoment(vault, message.number)
-    if (try? vault.needsAccountRound()) != false {
+    if (try? vault.accounts.needsAccountRound()) != false {
       return say(await AccountRound.run(vault, limit: Self.patience) { moment.isOver })
     }
-    let end = vault.surroundings.monotonic() + Self.patience / .milliseconds(1)
-    while vault.surroundings.monotonic() < end, !moment.isOver {
-      do { try await vault.surroundings.sleep(.milliseconds(100)) } catch { return }
+    let end = vault.core.surroundings.monotonic() + Self.patience / .milliseconds(1)
+    while vault.core.surroundings.monotonic() < end, !moment.isOver {
+      do { try await vault.core.surroundings.sleep(.milliseconds(100)) } catch { return }
     }
   }
 
@@ -89,9 +89,9 @@ private final class AnswerMoment: Sendable {
   init(_ vault: Vault, _ number: Int64) { (self.vault, self.number) = (vault, number) }
 
   var isOver: Bool {
-    guard let state = try? vault.message(number).state else { return true }
+    guard let state = try? vault.messages.message(number).state else { return true }
     guard state == "underway" else { return state != "waiting" }
-    let now = vault.surroundings.monotonic()
+    let now = vault.core.surroundings.monotonic()
     return leftAt.withLock { left in
       let since = left ?? now
       left = since

@@ -64,7 +64,7 @@ struct MessagesListCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let word = try search.map { search in try Self.held(search) }
-    let messages = try vault.messages(with: peer, unreadOnly: false, search: word, limit: limit) {
+    let messages = try vault.messages.messages(with: peer, unreadOnly: false, search: word, limit: limit) {
       MessagePage.warn($0, console)
     }
     if messages.isEmpty { console.note(search == nil ? "no messages yet" : "no message has that in it") }
@@ -105,9 +105,9 @@ struct MessagesShowCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let message = try vault.message(number)
+    let message = try vault.messages.message(number)
     let isWhole = try MessagePage.show(message, of: vault, console)
-    if message.state == "new", isWhole, marksRead || Console.outputIsTerminal { try vault.markRead([number]) }
+    if message.state == "new", isWhole, marksRead || Console.outputIsTerminal { try vault.messages.markRead([number]) }
   }
 }
 
@@ -152,9 +152,9 @@ struct MessagesSaveCommand: OpenedCommand {
       try file.map { file in
         try OutputOptions.destination(file, overwrites: force, plaintext: true)
       } ?? .folder(path: ".", overwrites: force)
-    let message = try vault.message(number)
-    let saved = try vault.saveMessage(number, to: destination)
-    if message.state == "new" { try vault.markRead([number]) }
+    let message = try vault.messages.message(number)
+    let saved = try vault.messages.saveMessage(number, to: destination)
+    if message.state == "new" { try vault.messages.markRead([number]) }
     try ViewOptions.conclude(
       saved.path, at: destination, json: saved.json(message), original: saved.originalName, console)
   }
@@ -194,7 +194,7 @@ struct MessagesDeleteCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     // All are found before any is deleted.
-    let messages = try Set(numbers).sorted().map { number in try vault.message(number) }
+    let messages = try Set(numbers).sorted().map { number in try vault.messages.message(number) }
     for message in messages { console.note(MessageWords.head(message)) }
     let waiting = messages.filter { $0.state == "waiting" }
     if !waiting.isEmpty {
@@ -206,7 +206,7 @@ struct MessagesDeleteCommand: OpenedCommand {
     if !yes { try Question.confirm("Delete \(Measures.count(messages.count, "message"))?", option: "--yes") }
     var left: [MessageSummary] = []
     for message in messages {
-      let last = try vault.deleteMessage(message.number)
+      let last = try vault.messages.deleteMessage(message.number)
       if last?.state == "underway", message.state == "waiting" { left.append(message) }
     }
     if !left.isEmpty { Self.warn(ofLeft: left, console) }

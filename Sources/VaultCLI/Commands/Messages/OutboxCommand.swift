@@ -18,7 +18,7 @@ struct OutboxCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let outbox = try vault.outbox()
+    let outbox = try vault.messages.outbox()
     try console.result(OutboxText.lines(outbox, now: Clocks.now()), json: outbox.json)
   }
 }

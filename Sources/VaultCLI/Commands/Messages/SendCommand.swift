@@ -103,9 +103,9 @@ struct SendCommand: OpenedCommand {
   /// Keeps a message for a peer.
   private func keep(_ vault: Vault, _ console: Console) throws -> MessageSummary {
     // Before anything is typed.
-    let message = try message(to: try vault.peer(peer).name, console)
+    let message = try message(to: try vault.trust.peer(peer).name, console)
     sayKeeping()
-    return try vault.send(
+    return try vault.messages.send(
       message, to: peer, pigeonsOnly: pigeonsOnly,
       lifetime: lifetime.flatMap { DurationText.milliseconds($0) })
   }

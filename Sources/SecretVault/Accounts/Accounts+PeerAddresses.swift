@@ -1,0 +1,68 @@
+import Sodium
+import VaultStore
+
+/// What peers say in their messages about where they can be had.
+extension Accounts {
+  /// Takes a peer's own word, as of `time`. What this device's user has said counts more, until the peer says another address than it did before: then it
+  /// has moved, and is followed. So is one whose address the user has forgotten, but never to that one. A later word counts more, and nobody is where
+  /// another peer is.
+  func noteAddress(_ address: String, of peer: PeerRecord, at time: Int64) {
+    guard Self.isAddress(address) else { return }
+    let key = "peer-address-\(peer.digest)"
+    do {
+      let forgotten = try database.meta(Self.forgottenKey(peer.digest)).flatMap { $0.isEmpty ? nil : $0 }
+      guard forgotten != Array(address.utf8) else { return }
+      let known = try database.peerAddress(peer.digest)
+      let said = try database.meta(key).flatMap { $0.count > 8 ? $0 : nil }
+      let hasMoved = said.map { Array($0[8...]) != Array(address.utf8) } ?? false
+      if let said {
+        guard said[..<8].reduce(0, { $0 << 8 | Int64($1) }) < time else { return }
+        // The user wants none.
+        guard known != nil || forgotten != nil else { return }
+      }
+      guard try !database.peerAddresses().contains(where: { $0.key != peer.digest && $0.value == address }) else {
+        return
+      }
+      let word = (0..<8).map { UInt8(truncatingIfNeeded: time >> (56 - 8 * Int64($0))) } + Array(address.utf8)
+      try database.setMeta(key, to: word)
+      guard known == nil || hasMoved, known != address else { return }
+      try database.setPeerAddress(peer.digest, address)
+    } catch { environment.log.error("the address of \(peer.name) can't be kept: \(error)") }
+  }
+
+  /// Under which the address stands that the user has forgotten last.
+  private static func forgottenKey(_ peer: Digest) -> String { "peer-address-forgotten-\(peer)" }
+
+  /// No peer has this address any more, nor is one to have it that says so, until the user does.
+  package func forgetAccountAddress(_ address: String) throws {
+    for (peer, known) in try database.peerAddresses() where known == address {
+      try database.setMeta(Self.forgottenKey(peer), to: Array(address.utf8))
+      try database.setPeerAddress(peer, nil)
+    }
+  }
+
+  /// The user says, or with nil takes back, where a peer's account is.
+  @discardableResult
+  package func setAccountAddress(_ reference: String, to address: String?) throws -> PeerSummary {
+    let peer = try directory.find(reference)
+    let key = Self.forgottenKey(peer.digest)
+    if try database.meta(key)?.isEmpty == false { try database.setMeta(key, to: []) }
+    try database.setPeerAddress(peer.digest, address)
+    return try directory.summary(peer)
+  }
+
+  /// Whether a text can be the address of an account: a name, an at sign, and a server, in small letters.
+  static func isAddress(_ text: String) -> Bool {
+    let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+    guard parts.count == 2, text.utf8.count <= 512, !parts[0].isEmpty, !parts[1].isEmpty else { return false }
+    let forbidden = Array("\"&'/:<>".utf8)
+    let isName = parts[0].allSatisfy {
+      $0 > 0x20 && $0 != 0x7f && !forbidden.contains($0) && !(0x41...0x5a).contains($0)
+    }
+    return isName
+      && parts[1].allSatisfy {
+        (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".")
+          || $0 >= 0x80
+      }
+  }
+}

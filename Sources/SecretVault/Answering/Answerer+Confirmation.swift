@@ -1,0 +1,132 @@
+import VaultProtocol
+import VaultStore
+
+extension Answerer {
+  /// Most shares of one peer that wait for the user at a time.
+  static let waitingDepositsOfPeer = 8
+  /// Most shares that wait for the user at a time.
+  static let waitingDeposits = 64
+  /// Milliseconds in which a share that was approved may arrive, interruptions included.
+  static let takenLifetime: Int64 = 3_600_000
+  /// How often it is looked whether the user has answered.
+  private static let glance = Duration.milliseconds(250)
+
+  /// Asks the user whether an offer that is in order shall be kept, if the user wants to be asked (C74). Nothing of it is stored
+  /// meanwhile but what the list of requests shows. Nil for yes; nobody's answer in time is a no (C75).
+  func confirm(_ offer: Offer, _ header: SecretHeader) async throws -> RefusalReason? {
+    let time: Int64
+    do {
+      guard let wanted = try vault.confirmationTime() else { return nil }
+      time = wanted
+    } catch {
+      vault.environment.log.error("an offered share can't be judged: this device \(VaultCore.words(error))")
+      return .internalFailure
+    }
+    // Its dealer would take the silence for the end.
+    guard knowsConsent else { return .notAccepted }
+    if let parcelEnd { return try await confirm(offer, header, until: parcelEnd) }
+    let answerer = self
+    guard let request = try await offPool({ try answerer.beginAsking(header, for: time) }) else { return .busy }
+    guard request.state == .waiting else { return nil }
+    vault.recordUnlessTooMany(
+      .depositRequested, peer: peer, secret: header,
+      detail:
+        "request \(request.id) of \(vault.consent.fingerprint(of: peer)) waits \(DurationText.words(time)) until its user says "
+        + "`vault requests approve \(request.id)`")
+    do {
+      return try await awaitAnswer(offer, request, for: time)
+    } catch {
+      // The dealer has gone, or this program ends: nobody could be told of an answer.
+      try? await offPool { try answerer.vault.database.removeRequest(request.id) }
+      throw error
+    }
+  }
+
+  /// Notes the request. Nil if too many wait; one that was approved before its connection was cut is approved still.
+  private func beginAsking(_ header: SecretHeader, for time: Int64) throws -> RequestRecord? {
+    let now = vault.environment.now()
+    var isFull = false
+    let request = try vault.database.changeRequest(
+      .deposit, of: peer.digest, secret: header.id.bytes, at: now
+    ) { (row, counts) throws(StoreError) in
+      if let known = row, known.state == .taken, known.headerDigest == header.digest { return }
+      isFull = counts.ofPeer >= Self.waitingDepositsOfPeer || counts.all >= Self.waitingDeposits
+      guard !isFull else { return }
+      // An older session of the same dealer that waits with the same share finds its number gone, and gives up.
+      row = RequestRecord(
+        kind: .deposit, peer: peer.digest, secretID: header.id.bytes, headerDigest: header.digest,
+        description: header.description.isEmpty ? nil : header.description,
+        byteCount: Int64(clamping: header.dispersal.fragmentByteCount), askedAt: now,
+        endsAt: ReleaseConsent.sum(now, time))
+    }
+    return isFull ? nil : request
+  }
+
+  /// Waits for the user, and tells the dealer again and again that it does: so both notice when the other has gone.
+  private func awaitAnswer(
+    _ offer: Offer, _ request: RequestRecord, for time: Int64
+  ) async throws -> RefusalReason? {
+    let environment = vault.environment
+    let began = environment.monotonic()
+    let interval = environment.deadlines.reply / .milliseconds(1) / 3
+    var nextWord = 0.0
+    let answerer = self
+    while true {
+      let elapsed = environment.monotonic() - began
+      let left = Double(time) - elapsed
+      let isOver = left <= 0
+      let state = try vault.database.request(request.id)?.state
+      if state != .waiting || isOver {
+        if try await offPool({ try answerer.settle(request) }) { return nil }
+        // The request was taken out of the list, by a newer one or a daemon that starts: nobody has said no.
+        return state == nil && !isOver ? .busy : .notAccepted
+      }
+      if elapsed >= nextWord {
+        nextWord = elapsed + interval
+        let seconds = UInt64(max(1, min((left / 1000).rounded(.up), Double(OfferAnswer.askingLimit))))
+        try await reply(OfferAnswer(request: offer.request, verdict: .asking(seconds: seconds)))
+      }
+      try await environment.sleep(min(Self.glance, .milliseconds(max(1, Int64(left)))))
+    }
+  }
+
+  /// What the user has said, in the one transaction that ends the wait: whoever comes later finds nothing to decide about.
+  private func settle(_ request: RequestRecord) throws -> Bool {
+    let now = vault.environment.now()
+    var isApproved = false
+    try vault.database.changeRequest(
+      .deposit, of: peer.digest, secret: request.secretID, at: now
+    ) { (row, _) throws(StoreError) in
+      guard var known = row, known.id == request.id else { return }
+      isApproved = known.state == .approved
+      known.state = .taken
+      known.endsAt = ReleaseConsent.sum(now, Self.takenLifetime)
+      row = isApproved ? known : nil
+    }
+    return isApproved
+  }
+
+  /// A share that has arrived needs no approval any more.
+  func forgetApproval(of header: SecretHeader) {
+    do {
+      guard let known = try vault.database.request(.deposit, of: peer.digest, secret: header.id.bytes) else { return }
+      try vault.database.removeRequest(known.id)
+    } catch {
+      vault.environment.log.error("a request that was met could not be removed: \(error)")
+    }
+  }
+}
+
+extension Answering {
+  /// Milliseconds that the user has to answer to an offered share; nil if the user isn't asked. Settings that were damaged or can't be
+  /// read must not let a share in.
+  func confirmationTime() throws -> Int64? {
+    let values = try core.settingsFile.load()
+    func value(_ key: SettingKey) -> String { values[key.rawValue] ?? key.defaultValue }
+    guard value(.confirmSharing) != SettingKey.off else { return nil }
+    guard let time = DurationText.milliseconds(value(.confirmTime)), SettingKey.confirmTimes.contains(time) else {
+      throw VaultError(.damaged, "the setting confirm-time makes no sense")
+    }
+    return time
+  }
+}

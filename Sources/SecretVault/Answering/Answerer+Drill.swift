@@ -1,0 +1,124 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import VaultProtocol
+import VaultStore
+import WireCodec
+
+/// The holder's side of a drill: it proves that it still has its share, to whoever has just proved the same, and lets go of
+/// nothing but pieces of ciphertext.
+extension Answerer {
+  /// Sends a nonce whether or not there is such a share: until a proof holds, nobody learns what lies here.
+  mutating func challenge(_ request: DrillRequest) async throws {
+    let nonce = try Randomness.bytes(32)
+    dialogue.challengedForDrill(request, nonce: nonce)
+    try await reply(DrillChallenge(request: request.request, nonce: nonce))
+  }
+
+  /// Proves possession of the own share, if the requester's proof holds.
+  mutating func judge(_ proof: DrillProof, _ request: DrillRequest, _ nonce: [UInt8]) async throws {
+    guard let (header, index) = drillable(request), verify(proof, request, nonce, header, index) else {
+      try await reply(DrillRefusal(request: request.request, reason: .unavailable))
+      noteDrillRefusal(request)
+      return
+    }
+    let answer: Possession
+    do {
+      answer = try ownProof(request, nonce: proof.nonce, header, index)
+    } catch {
+      vault.environment.log.error("the share of secret \(header.id) is damaged: this device \(VaultCore.words(error))")
+      return try await reply(DrillRefusal(request: request.request, reason: .invalidShare))
+    }
+    dialogue.drilled(request: request.request)
+    drilled = (header.id, index)
+    drilledByteCount = 0
+    vault.recordUnlessTooMany(.shareDrilled, peer: asker(about: header.id.bytes) ?? peer, secret: header)
+    let reach = knowsIntroductions && vault.introductions.usesIntroductions ? reach(header.id) : nil
+    try await reply(DrillAnswer(possession: answer, reach: reach))
+  }
+
+  /// Whom this device could reach if it had to recover the secret. What can't be read isn't told.
+  private func reach(_ id: SecretID) -> HolderReach? {
+    guard let record = try? vault.database.secret(id.bytes) else { return nil }
+    return try? vault.introductions.reach(of: record, beside: peer)
+  }
+
+  /// Shows pieces of the fragment, each checked against the root before it leaves.
+  mutating func showPieces(_ request: DrillPieceRequest) async throws {
+    guard let (id, index) = drilled, let pieces = fragment(of: id, index: index) else {
+      return try await reply(DrillPiecesEnd(request: request.request, refusal: .fragmentDamaged))
+    }
+    // In ascending order, so the last is the largest.
+    guard let last = request.numbers.last, last < pieces.header.dispersal.stripeCount else {
+      throw ProtocolError.unexpectedPiece(number: request.numbers.last ?? 0)
+    }
+    for number in request.numbers {
+      let proven: (bytes: [UInt8], leaf: Digest, path: MerklePath)
+      do {
+        proven = try pieces.provenPiece(number)
+      } catch {
+        vault.environment.log.error("the fragment of secret \(pieces.header.id) is damaged: \(error.reason)")
+        return try await reply(DrillPiecesEnd(request: request.request, refusal: .fragmentDamaged))
+      }
+      drilledByteCount += UInt64(proven.bytes.count)
+      if let refusal = limitRefusal(drilledByteCount) {
+        return try await reply(DrillPiecesEnd(request: request.request, refusal: refusal))
+      }
+      try await reply(
+        DrillPiece(request: request.request, number: number, path: proven.path, bytes: proven.bytes))
+    }
+    try await reply(DrillPiecesEnd(request: request.request, refusal: nil))
+  }
+
+  /// The secret that a drill names exactly, with the number of the own share. The share itself is opened only for whoever has
+  /// proved that it may know of it.
+  private func drillable(_ request: DrillRequest) -> (SecretHeader, UInt8)? {
+    guard request.epoch == 0, let record = try? vault.database.secret(askTag: request.tag),
+      record.headerDigest == request.headerDigest, asker(about: record.id) != nil,
+      let index = record.ownIndex.flatMap({ UInt8(exactly: $0) }),
+      let header = try? vault.directory.header(of: record)
+    else { return nil }
+    return (header, index)
+  }
+
+  private func verify(
+    _ proof: DrillProof, _ request: DrillRequest, _ nonce: [UInt8], _ header: SecretHeader, _ index: UInt8
+  ) -> Bool {
+    let exchange = PossessionExchange(
+      header: header, epoch: request.epoch, purpose: .drill, role: .requester, prover: peer.digest,
+      verifier: vault.identity.keys.digest, kind: bindingKind, binding: channel.handshakeHash, nonce: nonce)
+    do {
+      try exchange.verify(proof.possession, ownIndex: index) { (index) throws(ProtocolError) in
+        try vault.core.evaluations.evaluation(header, index)
+      }
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  private func ownProof(
+    _ request: DrillRequest, nonce: [UInt8], _ header: SecretHeader, _ index: UInt8
+  ) throws -> Possession {
+    guard let stored = try vault.database.share(ofSecret: header.id.bytes) else {
+      throw StoreError.notFound("the share of secret \(header.id)")
+    }
+    let held = try HeldShare(index: stored.index, record: stored.bytes, of: header.id.description)
+    guard held.share.index == index else { throw ProtocolError.foreignShare("index") }
+    // A proof by a share that is not the committed one would fail at the requester, who could not say why.
+    try held.share.verify(against: header.commitments)
+    let exchange = PossessionExchange(
+      header: header, epoch: request.epoch, purpose: .drill, role: .holder, prover: vault.identity.keys.digest,
+      verifier: peer.digest, kind: bindingKind, binding: channel.handshakeHash, nonce: nonce)
+    return try exchange.prove(
+      request: request.request, share: held.share, salt: held.salt,
+      evaluation: try vault.core.evaluations.evaluation(header, index))
+  }
+
+  /// Whoever checks a secret of others' asks all its peers, so a secret that is not here is everyday.
+  private func noteDrillRefusal(_ request: DrillRequest) {
+    guard let record = try? vault.database.secret(askTag: request.tag) else { return }
+    vault.recordUnlessTooMany(
+      .refused, peer: peer, secret: try? vault.directory.header(of: record), detail: "asked for a drill without a share")
+  }
+}

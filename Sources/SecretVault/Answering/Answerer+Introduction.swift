@@ -1,0 +1,76 @@
+import PeerAuth
+import ShamirKit
+import VaultProtocol
+import VaultStore
+
+extension Answerer {
+  /// Who asks about a secret: the peer, or who was introduced for this very secret, as it is called there. Nil for somebody who was
+  /// introduced for others alone.
+  func asker(about secret: [UInt8]) -> PeerRecord? {
+    guard peer.introducer != nil else { return peer }
+    do { return try vault.introductions.introducedHolder(peer.digest, of: secret) ?? acceptedMeanwhile(secret) } catch {
+      vault.environment.log.error("an introduced holder can't be looked up: this device \(VaultCore.words(error))")
+      return nil
+    }
+  }
+
+  /// Somebody whom the user has made a peer while the session is open may still ask what it was introduced for.
+  private func acceptedMeanwhile(_ secret: [UInt8]) throws -> PeerRecord? {
+    guard try vault.database.introduction(of: peer.digest, secret: secret)?.state == .active else { return nil }
+    return try vault.database.peer(peer.digest)
+  }
+
+  /// Whether the other side may still ask for anything: it is a peer, or was introduced, and neither was removed.
+  mutating func isStillKnown() -> Bool {
+    if (try? vault.database.isPeer(peer.digest, mark: &trustMark)) == true { return true }
+    return peer.introducer != nil && vault.introductions.isIntroduced(peer.digest, mark: &introductionMark)
+  }
+
+  /// Keeps what a dealer says about the holders of its secret.
+  mutating func consider(_ introduction: Introduction) async throws {
+    let answerer = self
+    let refusal = try await offPool { answerer.take(introduction) }
+    if let refusal {
+      vault.recordUnlessTooMany(.refused, peer: peer, detail: "introduced holders of a secret: \(refusal)")
+    }
+    try await reply(IntroductionResult(request: introduction.request, refusal: refusal))
+  }
+
+  private func take(_ introduction: Introduction) -> RefusalReason? {
+    do {
+      guard vault.introductions.usesIntroductions else { return .notAccepted }
+      if let refusal = limitRefusal(UInt64(introduction.sealed.count)) { return refusal }
+      guard vault.core.diskReserve.allows(UInt64(introduction.sealed.count)) else { return .diskFull }
+      guard let record = try vault.database.secret(introduction.secret), record.origin == .held,
+        record.dealer == peer.digest, record.ownIndex == Int(introduction.index)
+      else { return .unavailable }
+      let holders = try IntroductionBundle.open(
+        introduction.sealed.span.bytes, with: vault.identity, header: try vault.directory.header(of: record),
+        index: introduction.index, dealer: try vault.directory.storedCard(peer).keys)
+      guard case .refused(let reason) = try vault.introductions.introduce(holders, record) else { return nil }
+      return reason
+    } catch is ProtocolError {
+      return .notAccepted
+    } catch {
+      vault.environment.log.error("an introduction could not be kept: this device \(VaultCore.words(error))")
+      return .internalFailure
+    }
+  }
+
+  /// Gives newer cards of a secret's holders to one that has just proved a share: of each secret once a session, as it knows them then.
+  mutating func give(_ request: CardRequest) async throws {
+    let secret = released[request.request]?.id ?? drilled?.id
+    var cards = Cards(request: request.request, cards: [])
+    if let secret, !cardsGiven.contains(secret), vault.introductions.usesIntroductions, asker(about: secret.bytes) != nil {
+      do {
+        if let record = try vault.database.secret(secret.bytes) {
+          cards = try vault.introductions.newerCards(than: request, for: peer.digest, about: record)
+        }
+      } catch {
+        vault.environment.log.error("newer cards can't be given: this device \(VaultCore.words(error))")
+      }
+    }
+    if let secret, !cards.cards.isEmpty { cardsGiven.insert(secret) }
+    try await reply(cards)
+  }
+}

@@ -1,0 +1,26 @@
+import PeerAuth
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// What is to be done with messages by and by: the daemon's part.
+extension Answering {
+  /// Works until the task is cancelled.
+  package func runMessages() async {
+    while !Task.isCancelled {
+      do { try await messageRunnerStep() } catch {
+        if core.strangers.isNew("messages", at: environment.monotonic()) {
+          environment.log.warning("messages wait: \(VaultError(error).reason)")
+        }
+      }
+      do { try await environment.sleep(ParcelTimes.step) } catch { return }
+    }
+  }
+
+  /// One look: what is over ends, what is owed is made into parcels, and requests that came by an account or with carriers are answered.
+  package func messageRunnerStep() async throws {
+    try post.prepareParcels()
+    _ = try await answerParcels()
+  }
+
+}

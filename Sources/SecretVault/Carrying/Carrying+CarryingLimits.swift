@@ -1,0 +1,26 @@
+import Courier
+
+extension Carrying {
+  /// What is given of this device to others, as the settings say now. While they can't be read, nothing is carried.
+  func carryingLimits() -> CarryingLimits {
+    var limits = CarryingLimits()
+    guard let values = try? core.settingsFile.load() else {
+      limits.isOn = false
+      return limits
+    }
+    func value(_ key: SettingKey) -> String { values[key.rawValue] ?? key.defaultValue }
+    func bytes(_ key: SettingKey) -> Int { SettingKey.byteCount(value(key)).map { Int(clamping: $0) } ?? 0 }
+    limits.isOn = value(.carry) == SettingKey.on
+    limits.bytes = bytes(.carryBytes)
+    limits.bytesADay = bytes(.carryDay)
+    limits.bytesPerGiver = bytes(.carryPeer)
+    limits.leastBattery = Int(value(.carryBattery)) ?? 100
+    limits.fairShare = SettingKey.fairShare(value(.carryFairShare)).map {
+      FairShare(allowance: Int(clamping: $0.allowance), percent: $0.percent)
+    }
+    return limits
+  }
+
+  /// How this device is just now, as far as that matters for carrying.
+  func deviceCondition() -> DeviceCondition { DeviceCondition(battery: environment.battery()) }
+}

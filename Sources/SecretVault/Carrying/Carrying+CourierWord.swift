@@ -1,0 +1,33 @@
+import Courier
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// What carriers have to know of parcels that went other ways.
+extension Carrying {
+  /// Whether somebody was met lately who could carry something.
+  func mayMeetCarriers() throws -> Bool {
+    let now = environment.now()
+    let met = try readCourier().encounters.meetings(at: now).first { $0.device != .network }
+    return met.map { now - $0.at < ParcelTimes.encounter } ?? false
+  }
+
+  /// Whom an own parcel was given to, in the order of its branches.
+  func carriers(of id: ParcelID) throws -> [Digest] {
+    guard let key = ParcelKey(id.bytes) else { return [] }
+    return try readCourier().outgoing[key]?.carriers.compactMap { try? Digest($0.carrier.bytes) } ?? []
+  }
+
+  /// What is carried for others.
+  func carriedSummary() throws -> CarriedSummary {
+    let parcels = try readCourier().satchel.parcels.values
+    return CarriedSummary(
+      count: parcels.count, byteCount: parcels.reduce(0) { $0 + Int64($1.header.size) },
+      oldestAt: parcels.map(\.receivedAt).min(), nextExpiry: parcels.map(\.header.expiresAt).min(),
+      sizes: parcels.map { Int64($0.header.size) }.sorted())
+  }
+
+  func parcelsWithCarriers() throws -> Set<[UInt8]> {
+    Set(try readCourier().outgoing.values.filter { !$0.carriers.isEmpty }.map(\.header.id.bytes))
+  }
+}

@@ -1,0 +1,42 @@
+import Courier
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// What is carried for others, and what this device remembers of meetings.
+package final class Carrying: Room {
+  package let core: VaultCore
+  let meetings = MeetingMemory()
+
+  init(_ core: VaultCore) {
+    self.core = core
+  }
+}
+
+extension Carrying {
+  /// This device, as carriers know it.
+  func ownDevice() throws -> DeviceKey { try CourierDesk.device(identity.keys.digest) }
+
+  /// What the courier knows.
+  func readCourier() throws -> Courier {
+    let own = try ownDevice()
+    return try mendingCourier { () throws(StoreError) in try database.readCourier(own: own) }
+  }
+
+  /// Changes what the courier knows, in one transaction; the content of what isn't carried any more goes with it.
+  func changeCourier<Value>(
+    _ body: (inout Courier, inout CarriedContents) throws(StoreError) -> Value
+  ) throws -> Value {
+    let own = try ownDevice()
+    return try mendingCourier { () throws(StoreError) in try database.changeCourier(own: own, body) }
+  }
+
+  /// What was damaged is begun anew: of it nothing depends but what is carried for others.
+  private func mendingCourier<Value>(_ body: () throws(StoreError) -> Value) throws -> Value {
+    do { return try body() } catch StoreError.damaged(let what) {
+      environment.log.error("\(what) is damaged: what was carried for others is given up")
+      try database.resetCourier()
+      return try body()
+    } catch { throw error }
+  }
+}

@@ -1,0 +1,191 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import VaultProtocol
+import VaultStore
+
+extension Consent {
+  /// Milliseconds for which a decision holds if nobody says otherwise: a day.
+  package static let usualDecision: Int64 = 86_400_000
+  /// The longest time for which a decision can hold: a year.
+  package static let longestDecision: Int64 = 365 * 86_400_000
+  /// How long a daemon has to take up a share that was approved.
+  private static let takingTime = Duration.seconds(5)
+
+  /// What peers want and the user decides about, and what was decided, oldest first.
+  package func requests() throws -> [VaultRequest] {
+    let now = environment.now()
+    let rows = try database.requests()
+    var requests: [VaultRequest] = []
+    for row in rows where row.endsAt > now {
+      if let request = try request(row) { requests.append(request) }
+    }
+    return requests
+  }
+
+  /// Says yes to a request: a share is released to this peer from now on for so many milliseconds, or the share that it brings is kept.
+  package func approveRequest(_ id: Int64, for time: Int64? = nil) async throws -> VaultRequest {
+    let decided = try decide(id, .approved, for: time)
+    guard decided.kind == .deposit else { return try summary(decided) }
+    let summary = try summary(decided)
+    try await waitUntilTaken(decided)
+    return summary
+  }
+
+  /// Says no to a request, for so many milliseconds; also where the peer only waits for its time, or was told yes.
+  package func refuseRequest(_ id: Int64, for time: Int64? = nil) throws -> VaultRequest {
+    try summary(decide(id, .refused, for: time))
+  }
+
+  private func decide(
+    _ id: Int64, _ state: RequestRecord.State, for time: Int64?
+  ) throws -> RequestRecord {
+    let now = environment.now()
+    var mistake: VaultError?
+    let decided = try database.decideRequest(id, at: now) { (row) throws(StoreError) in
+      mistake = Self.mistake(row, time)
+      guard mistake == nil else { return }
+      row.state = state
+      row.startedAt = now
+      // What was to happen by itself does so no more. A deposit has the time that its dealer waits.
+      row.delay = nil
+      row.endsAt =
+        row.kind == .release
+        ? ReleaseConsent.sum(now, time ?? Self.usualDecision) : max(row.endsAt, ReleaseConsent.sum(now, 60_000))
+    }
+    if let mistake { throw mistake }
+    guard let decided else {
+      throw VaultError(
+        .notFound, "there is no request \(id), or its time is over", hint: "see which ones wait: vault requests")
+    }
+    let peer = try asker(decided)
+    record(
+      state == .approved ? .requestApproved : .requestRefused, peer: peer,
+      detail: "request \(id) of \(peer.map { fingerprint(of: $0) } ?? "a removed peer"), \(decided.kind.rawValue) of "
+        + directory.secretReference(decided.secretID).name
+        + (decided.kind == .release ? ", for \(DurationText.words(decided.endsAt - now))" : ""))
+    return decided
+  }
+
+  private static func mistake(_ row: RequestRecord, _ time: Int64?) -> VaultError? {
+    if row.kind == .deposit, time != nil {
+      return VaultError(
+        .usage, "request \(row.id) is about keeping a share, which is decided once", hint: "leave out --for")
+    }
+    if row.kind == .deposit, row.state != .waiting {
+      return VaultError(.notFound, "request \(row.id) is decided already")
+    }
+    return nil
+  }
+
+  /// A deposit that was approved is worth nothing if nobody takes it up.
+  private func waitUntilTaken(_ request: RequestRecord) async throws {
+    let end = environment.monotonic() + Self.takingTime / .milliseconds(1)
+    while environment.monotonic() < end {
+      guard let now = try database.request(request.id) else {
+        // Gone: the share has arrived already, or whoever waited with it has given up.
+        guard try database.secret(request.secretID) == nil else { return }
+        break
+      }
+      guard now.state == .approved else { return }
+      do { try await environment.sleep(.milliseconds(50)) } catch { break }
+    }
+    // What came by parcel stays approved: it is taken up when parcels are answered next.
+    guard try !hasDepositParcel(of: request.peer, about: request.secretID) else { return }
+    try database.removeRequest(request.id)
+    throw VaultError(
+      .unreachable, "nobody waits with this share any more: the connection, or this device's daemon, has ended",
+      hint: "the sender tries again with `vault retry`")
+  }
+
+  /// What a daemon that has ended was waiting with is nobody's any more, but for what came by parcel.
+  package func dropWaitingDeposits() throws {
+    let hasParcels = try database.hasParcels([.waiting], direction: .received)
+    // Where one is damaged, all go: the users are asked again.
+    guard hasParcels, let waiting = try? database.requests(), !waiting.isEmpty else {
+      return try database.dropWaitingDeposits()
+    }
+    for request in waiting where request.kind == .deposit && request.state != .taken {
+      guard try !hasDepositParcel(of: request.peer, about: request.secretID) else { continue }
+      try database.removeRequest(request.id)
+    }
+  }
+
+  /// Whether a peer's parcel about a secret waits here.
+  private func hasDepositParcel(of peer: Digest, about secret: [UInt8]) throws -> Bool {
+    guard try database.hasParcels([.waiting], direction: .received) else { return false }
+    return try database.parcels(.received, [.waiting]).contains { $0.peer == peer && $0.secretID == secret }
+  }
+
+  // MARK: - Policies
+
+  /// How a secret's share is released.
+  package func releasePolicy(of reference: String) throws -> SecretPolicy {
+    try policy(of: try directory.resolve(reference))
+  }
+
+  /// Gives a secret a policy of its own, or with nil that of the setting.
+  package func setReleasePolicy(_ policy: ReleasePolicy?, of reference: String) throws -> SecretPolicy {
+    let record = try directory.resolve(reference)
+    guard record.ownIndex != nil else {
+      throw VaultError(
+        .usage, "this device holds no share of \(directory.secretReference(record.id).name), so there is nothing to release")
+    }
+    let now = environment.now()
+    try database.setPolicy(policy?.text, ofSecret: record.id, at: now)
+    let header = try directory.header(of: record)
+    self.record(.policyChanged, secret: header, detail: policy?.text ?? "default")
+    return try self.policy(of: record)
+  }
+
+  private func policy(of record: SecretRecord) throws -> SecretPolicy {
+    let values = try core.settingsFile.load()
+    let own = try database.policy(ofSecret: record.id)
+    let text = own ?? values[SettingKey.releasePolicy.rawValue] ?? SettingKey.releasePolicy.defaultValue
+    guard let policy = ReleasePolicy(text) else { throw VaultError(.damaged, "the release policy makes no sense") }
+    return SecretPolicy(secret: directory.secretReference(record.id), policy: policy, isDefault: own == nil)
+  }
+
+  // MARK: - Recovery
+
+  /// A recovery that waits for others' consent may be tried every few seconds: that is one line an hour.
+  func noteFailure(_ error: VaultError, _ header: SecretHeader) {
+    guard error.code == .awaitingConsent else {
+      return record(.recoveryFailed, secret: header, detail: error.reason)
+    }
+    guard awaited.isFirst(header.id, to: identity.keys.digest, at: environment.monotonic()) else { return }
+    record(.recoveryWaits, secret: header, detail: error.reason)
+  }
+
+  // MARK: - Summaries
+
+  private func summary(_ row: RequestRecord) throws -> VaultRequest {
+    guard let request = try request(row) else { throw VaultError(.notFound, "its peer has been removed") }
+    return request
+  }
+
+  /// Who it is that wants something: a peer, or a holder that was introduced for that secret. Nil for somebody who is gone.
+  private func asker(_ row: RequestRecord) throws -> PeerRecord? {
+    if let peer = try database.peer(row.peer) { return peer }
+    return row.kind == .release ? try introductions.introducedHolder(row.peer, of: row.secretID) : nil
+  }
+
+  /// Nil if the peer is gone.
+  private func request(_ row: RequestRecord) throws -> VaultRequest? {
+    guard let peer = try asker(row) else { return nil }
+    let secret = try database.secret(row.secretID)
+    let state: VaultRequest.State =
+      switch row.state {
+      case .waiting: .waiting
+      case .approved: .approved
+      case .refused: .refused
+      case .taken: .arriving
+      }
+    return VaultRequest(
+      id: row.id, kind: row.kind == .release ? .release : .deposit, peer: peer.name, fingerprint: fingerprint(of: peer),
+      secret: hexadecimal(row.secretID), description: row.kind == .deposit ? row.description : secret?.description,
+      byteCount: row.byteCount.map { UInt64(max(0, $0)) }, state: state, askedAt: row.askedAt,
+      releasesAt: row.state == .waiting ? row.delay.map { ReleaseConsent.sum(row.startedAt, $0) } : nil,
+      endsAt: row.endsAt)
+  }
+}

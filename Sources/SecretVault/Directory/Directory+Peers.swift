@@ -1,0 +1,106 @@
+import WireCodec
+import PeerAuth
+import ShamirKit
+import Sodium
+import Synchronization
+import VaultProtocol
+import VaultStore
+
+extension Directory {
+  /// Whether this device knows no place to call on a peer, nor how to find it in the same room.
+  func listensNowhere(_ peer: PeerRecord) throws -> Bool {
+    let recipient = try recipient(peer)
+    return recipient.addresses.isEmpty && recipient.nearby == nil
+  }
+}
+
+extension Directory {
+  // MARK: - Records
+
+  /// The peer that the user means.
+  func find(_ reference: String) throws -> PeerRecord {
+    // A whole card digest is nobody's name, though somebody may call himself so.
+    if let bytes = bytes(hexadecimal: reference), let digest = try? Digest(bytes),
+      let peer = try database.peer(digest)
+    {
+      return peer
+    }
+    if let exact = try database.peer(named: reference) { return exact }
+    let digits = Self.digits(of: reference) ?? ""
+    let all = try database.peers()
+    let matches = all.filter { peer in
+      guard !digits.isEmpty else { return false }
+      return peer.digest.description.hasPrefix(digits)
+        || (try? Fingerprint(of: peer.digest))?.digits.hasPrefix(digits) == true
+    }
+    if matches.count == 1 { return matches[0] }
+    guard matches.isEmpty else {
+      throw VaultError(.ambiguous, "\(reference) could be \(matches.map(\.name).joined(separator: " or "))")
+    }
+    throw VaultError(
+      .notFound, "you have no peer named \(reference)",
+      hint: all.isEmpty
+        ? "add one with `vault peer add`" : "your peers are: \(all.map(\.name).joined(separator: ", "))")
+  }
+
+  /// The beginning of a fingerprint or card digest that a user means; nil if it can't be one.
+  ///
+  /// Only what is written like digits, to the last character, is looked for among them: a peer can choose its keys so that their digest begins
+  /// with the letters of somebody's name.
+  static func digits(of reference: String) -> String? {
+    let isNumber = reference.utf8.contains { (48...57).contains($0) }
+    let separators: Set<Character> = [" ", "-", ":"]
+    let compact = reference.lowercased().filter { !separators.contains($0) }
+    let isHexadecimal = compact.allSatisfy(\.isHexDigit) && compact.utf8.count == compact.count
+    return isNumber && isHexadecimal && compact.count >= 4 ? compact : nil
+  }
+
+  func storedCard(_ peer: PeerRecord) throws -> PeerCard {
+    do { return try core.cards.decode(peer.card) } catch {
+      throw VaultError(.damaged, "the stored card of \(peer.name) is damaged", hint: "add it again")
+    }
+  }
+
+  /// The peer as routes need it: the user's addresses first, then those in its card; and how it is found in the room. Of somebody who was
+  /// introduced only a few, called only so often: they may be a third party's.
+  func recipient(_ peer: PeerRecord) throws -> Recipient {
+    let card = try storedCard(peer)
+    var addresses = addresses(of: peer, card)
+    if peer.introducer != nil { addresses = Array(addresses.prefix(IntroducedDials.addressLimit)) }
+    var recipient = Recipient(
+      name: peer.name, keys: card.keys, addresses: addresses, nearby: nearbyAccess(to: peer),
+      isPeer: peer.introducer == nil)
+    if let dealer = peer.introducer {
+      recipient.mayDial = { [introducedDials, environment] in
+        introducedDials.begin(dealer, at: environment.monotonic())
+      }
+    }
+    return recipient
+  }
+
+  private func addresses(of peer: PeerRecord, _ card: PeerCard) -> [PeerAddress] {
+    var addresses: [PeerAddress] = []
+    for text in peer.addresses {
+      if let address = try? PeerAddress(parsing: text), !addresses.contains(address) { addresses.append(address) }
+    }
+    for address in card.addresses where !addresses.contains(address) { addresses.append(address) }
+    return addresses
+  }
+
+  func summary(_ peer: PeerRecord) throws -> PeerSummary {
+    let card = try storedCard(peer)
+    var summary = PeerSummary(
+      name: peer.name, label: card.label, state: peer.state == .proven ? .proven : .scanned,
+      fingerprint: card.fingerprint, cardDigest: peer.digest.description,
+      addresses: addresses(of: peer, card), cardText: card.text(), addedAt: peer.addedAt,
+      lastSeenAt: peer.lastSeenAt)
+    summary.person = peer.person
+    if let person = peer.person {
+      let devices = try database.peers()
+        .filter { ($0.person ?? $0.digest) == person && $0.addedAt <= peer.addedAt && $0.digest != peer.digest }
+      let first = devices.first { $0.digest == person } ?? devices.min { $0.addedAt < $1.addedAt }
+      summary.deviceOf = first?.name
+    }
+    return summary
+  }
+}

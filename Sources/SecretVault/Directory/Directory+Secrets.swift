@@ -1,0 +1,118 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import VaultProtocol
+import VaultStore
+
+extension Directory {
+  func secretList(of listing: SecretListing) throws -> SecretList {
+    let names = try peerNames()
+    return SecretList(
+      listing: listing, dealers: listing.dealers.map { names[$0] ?? Self.formerPeer },
+      unlocked: listing.lines.isEmpty ? [] : environment.unlocked.ids())
+  }
+
+  static let formerPeer = "a former peer"
+
+  // MARK: - Finding
+
+  /// The secret that the user means: by id, by description, or by a unique start of the id.
+  func resolve(_ reference: String) throws -> SecretRecord {
+    let lowered = reference.lowercased()
+    if lowered.utf8.count == 2 * SecretRecord.idByteCount, let id = bytes(hexadecimal: lowered),
+      let exact = try database.secret(id)
+    {
+      return exact
+    }
+    // Both at once: a description is somebody else's choice, and must not hide a secret named by its id.
+    let listing = try database.listing(verifying: false)
+    func isMeant(_ id: [UInt8], _ description: String?) -> Bool {
+      description == reference || (!lowered.isEmpty && hexadecimal(id).hasPrefix(lowered))
+    }
+    let matches = listing.lines.filter { isMeant(SecretListing.bytes($0.id), listing.description(of: $0)) }
+    if matches.count == 1, let record = try record(SecretListing.bytes(matches[0].id)) {
+      // The list was not verified, the record is.
+      guard isMeant(record.id, record.description) else {
+        throw VaultError(.damaged, "the list of secrets is damaged", hint: "name the secret by its id")
+      }
+      return record
+    }
+    guard matches.isEmpty else {
+      let ids = matches.prefix(8).map { hexadecimal(SecretListing.bytes($0.id).prefix(6)) }.joined(separator: ", ")
+      throw VaultError(
+        .ambiguous, "\(matches.count) secrets fit \(reference): \(ids)", hint: "name one by more of its id")
+    }
+    throw VaultError(
+      .notFound, "this device knows no secret named \(reference)", hint: "see what there is with `vault list`")
+  }
+
+  private func record(_ id: [UInt8]) throws -> SecretRecord? {
+    try database.secret(id)
+  }
+
+  func onlySecret() throws -> SecretRecord {
+    let some = try database.secretIDs(limit: 2)
+    guard let id = some.first, let only = try record(id) else {
+      throw VaultError(.notFound, "this device holds no share of any secret")
+    }
+    guard some.count == 1 else {
+      let count = try database.listing(verifying: false).lines.count
+      throw VaultError(
+        .ambiguous, "this device knows \(count) secrets",
+        hint: "name one: `vault list` shows their ids and descriptions")
+    }
+    return only
+  }
+
+  /// The parsed and verified header of a record.
+  func header(of record: SecretRecord) throws -> SecretHeader {
+    do {
+      let header = try headers.header(record.header, digest: record.headerDigest)
+      guard header.id.bytes == record.id, header.digest == record.headerDigest else {
+        throw ProtocolError.inconsistentHeader("id")
+      }
+      return header
+    } catch {
+      throw VaultError(.damaged, "the stored header of secret \(hexadecimal(record.id)) is damaged")
+    }
+  }
+
+  func peerNames() throws -> [Digest: String] {
+    let peers: [PeerRecord]
+    do { peers = try database.peers() } catch { throw core.damage(error) }
+    return Dictionary(peers.map { ($0.digest, $0.name) }) { first, _ in first }
+  }
+
+  /// A secret by its id, with its description or short id for sentences.
+  func secretReference(_ id: [UInt8]) -> SecretReference {
+    let record = try? database.secret(id)
+    return SecretReference(id: hexadecimal(id), name: record?.description ?? hexadecimal(id.prefix(6)))
+  }
+
+  /// Secrets of which a peer is known to have a share: those dealt here and delivered to it, and those it dealt.
+  func secretsKnownHeld(by peer: PeerRecord) throws -> [SecretReference] {
+    let (listing, given) = (try database.listing(verifying: false), Set(try database.secretsDelivered(to: peer.digest)))
+    return listing.lines.compactMap { line in
+      let id = SecretListing.bytes(line.id)
+      let isHeld = line.origin == .held ? listing.dealers[line.dealer] == peer.digest : given.contains(id)
+      guard isHeld else { return nil }
+      return SecretReference(
+        id: hexadecimal(id), name: listing.description(of: line) ?? hexadecimal(id.prefix(6)))
+    }
+  }
+
+  // MARK: - Rendering
+
+  func summary(_ record: SecretRecord, names: [Digest: String]) throws -> SecretSummary {
+    let deliveries =
+      record.origin == .dealt
+      ? try database.deliveries(ofSecret: record.id) : nil
+    let dealer = record.origin == .dealt ? "you" : names[record.dealer] ?? Self.formerPeer
+    return SecretSummary(
+      id: hexadecimal(record.id), description: record.description, kind: SecretList.kind(record.kind),
+      origin: record.origin == .dealt ? .dealt : .held, dealer: dealer, threshold: record.threshold,
+      shareCount: record.shareCount, ownIndex: record.ownIndex, createdAt: record.createdAt,
+      delivered: deliveries?.count { $0.state == .delivered },
+      waiting: deliveries?.count { $0.state == .waiting || $0.state == .refused })
+  }
+}

@@ -1,0 +1,185 @@
+/// A shared encryption key of which this device holds a share, or which it has shared.
+package struct KeySummary: Sendable {
+  package let secret: SecretSummary
+  /// Items under it here.
+  package let items: Int
+  /// Those of them that nobody has looked at here, the ones that wait for acceptance included.
+  package let newItems: Int
+  /// Whether anybody can encrypt to it without having it.
+  package let hasPublicHalf: Bool
+  /// Whether it is unlocked just now: then it opens items without asking a peer.
+  package let isUnlocked: Bool
+
+  /// Its name, or the beginning of its id where it has none.
+  package var name: String { secret.description ?? String(secret.id.prefix(12)) }
+}
+
+/// An item in a list.
+package struct ItemSummary: Hashable, Sendable {
+  /// How far it is.
+  package enum State: String, Hashable, Sendable {
+    /// A peer has sent it; it waits to be accepted.
+    case waiting
+    /// It came from outside, and nobody has looked at it here.
+    case new
+    /// An item like others.
+    case seen
+  }
+  /// Where it came from.
+  package enum Origin: String, Hashable, Sendable { case made, imported, sent, group }
+
+  /// 64 hexadecimal digits.
+  package let id: String
+  /// The key's id, 32 hexadecimal digits.
+  package let keyID: String
+  /// The key's name, or the beginning of its id.
+  package let key: String
+  /// The file's name, sanitised; nil if it has none, as long as it was never opened here, or if a password hides it.
+  package let name: String?
+  /// What it is: file, note, password, contact; nil as long as it was never opened here, or if a password hides it.
+  package let kind: String?
+  /// The media type, if it says one.
+  package let mediaType: String?
+  /// Bytes of its contents; nil as long as it was never opened here, or if a password hides them.
+  package let byteCount: UInt64?
+  /// Bytes of the encrypted item: an upper bound, padded.
+  package let itemByteCount: UInt64
+  /// Whether it has a password of its own; nil as long as it was never opened here.
+  package let hasPassword: Bool?
+  /// Its public words, if any.
+  package let description: String?
+  /// How far it is.
+  package let state: State
+  /// Where it came from.
+  package let origin: Origin
+  /// The peer that sent it.
+  package let sender: String?
+  /// Whether it was encrypted to the key's public half, by anybody, and not by somebody who had the key.
+  package let isSealedToPublicHalf: Bool
+  /// Milliseconds since 1970: when it came here, or was made.
+  package let receivedAt: Int64
+}
+
+/// What came of bringing an item in.
+package struct ItemArrival: Sendable {
+  package let item: ItemSummary
+  /// Whether it was here before.
+  package let isKnown: Bool
+  /// Peers that had sent something else as this item: it doesn't open, and was deleted.
+  package var falseSenders: [String] = []
+}
+
+/// What came of decrypting an item to somewhere.
+package struct ItemReport: Sendable {
+  /// The item; nil for one that isn't kept here.
+  package let item: ItemSummary?
+  /// The key that opened it.
+  package let key: String
+  /// The path written, or nil for a descriptor.
+  package let path: String?
+  /// The name in it, sanitised.
+  package let suggestedName: String
+  /// The name in it, where the file got another one for safety. Whatever its author wrote: to be escaped.
+  package var originalName: String?
+  /// Bytes written.
+  package let byteCount: UInt64
+
+  /// A report from its parts.
+  package init(item: ItemSummary?, key: String, path: String?, suggestedName: String, byteCount: UInt64) {
+    self.item = item
+    self.key = key
+    self.path = path
+    self.suggestedName = suggestedName
+    self.byteCount = byteCount
+  }
+}
+
+/// A part of an item's contents.
+package struct ItemRange: Hashable, Sendable {
+  /// Where it begins.
+  package let offset: UInt64
+  /// How long it is at most; nil goes to the end.
+  package let length: UInt64?
+
+  /// A part.
+  package init(offset: UInt64, length: UInt64?) {
+    self.offset = offset
+    self.length = length
+  }
+}
+
+/// Something to encrypt under a shared key.
+package struct ItemRequest: Sendable {
+  /// Where the plaintext comes from.
+  package var source: ShareSource
+  /// What a file is, as a media type; empty if that isn't known.
+  package var mediaType: String
+  /// The second encryption under a password, if there is one. What encrypts takes it.
+  package var password: SharePassword?
+  /// Public words, in clear.
+  package var description: String?
+  /// Encrypts to the public half of the key, without asking anybody.
+  package var usesPublicHalf: Bool
+
+  /// A request with the usual choices.
+  package init(
+    source: ShareSource, mediaType: String = "", password: SharePassword? = nil, description: String? = nil,
+    usesPublicHalf: Bool = false
+  ) {
+    self.source = source
+    self.mediaType = mediaType
+    self.password = password
+    self.description = description
+    self.usesPublicHalf = usesPublicHalf
+  }
+}
+
+/// What the caller is told and asked while items are opened.
+package struct ItemAccess: Sendable {
+  /// Asked for the password of an item that has one.
+  package var passwords: PasswordSource
+  /// Told how recovering a key goes.
+  package var recovering: @Sendable (RecoveryEvent) -> Void
+  /// Told how many bytes of how many are done.
+  package var progress: @Sendable (_ done: UInt64, _ total: UInt64) -> Void
+  /// How long a key is asked for while its holders' consent is missing, or they are; nil asks once.
+  package var patience: KeyPatience?
+
+  /// Everything that a caller may want to hear.
+  package init(
+    passwords: @escaping PasswordSource = Recovering.noPassword,
+    recovering: @escaping @Sendable (RecoveryEvent) -> Void = { _ in },
+    progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },
+    patience: KeyPatience? = nil
+  ) {
+    self.passwords = passwords
+    self.recovering = recovering
+    self.progress = progress
+    self.patience = patience
+  }
+}
+
+/// Willingness to wait for the key of an item. See ``Vault/patiently(for:mayRepeat:waits:_:)``.
+package struct KeyPatience: Sendable {
+  /// Milliseconds; nil for no end.
+  package var limit: Int64?
+  /// Told of each pause, in milliseconds, and why.
+  package var waits: @Sendable (_ pause: Int64, _ reason: VaultError) -> Void
+
+  /// Waits for so many milliseconds, or without end.
+  package init(limit: Int64?, waits: @escaping @Sendable (_ pause: Int64, _ reason: VaultError) -> Void) {
+    self.limit = limit
+    self.waits = waits
+  }
+}
+
+/// An item that a peer has taken.
+package struct ItemDelivery: Sendable {
+  package let item: ItemSummary
+  /// The peer's local name.
+  package let peer: String
+  /// Whether the peer had it before.
+  package let isKnown: Bool
+  /// Whether it waits here in a parcel, and goes by whatever way there is.
+  package var isOnItsWay = false
+}

@@ -1,0 +1,84 @@
+package import SealedPayload
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// An item that was changed: another one in its place.
+package struct ItemChange: Sendable {
+  package let old: ItemSummary
+  /// What it is now.
+  package let new: ItemSummary
+  /// Groups that have the old one, or had it when the change began, as this device calls them, and its place in each.
+  package let groups: [(group: [UInt8], slot: [UInt8])]
+}
+
+/// What an item is to hold from now on.
+package enum ItemEdit: Sendable {
+  /// What the user makes of its contents. Only for what fits into memory. A password of the item's own stays.
+  case contents(@Sendable (consuming RecoveredContent) async throws -> SecretContent)
+  /// Something else. A password of the item's own stays.
+  case source(ItemRequest)
+  /// What comes by a descriptor. What the item is called, and of which kind it is, stays; so does a password of its own. What isn't a
+  /// file has a form of its own, which `text` reads, given what the item is now.
+  case contentsFrom(Int32, text: @Sendable (borrowing PayloadHeader) throws -> SecretContent)
+}
+
+/// Changing items. Nobody can change one: its id stands for its bytes, wherever it is. What is changed is a new item under the
+/// same key, which takes the old one's place.
+extension Items {
+  /// Encrypts what an item is to hold from now on, under the same key. The old item is still there afterwards: whoever has groups
+  /// that keep it in step puts the new one into its place there, which removes it; otherwise it is to be deleted.
+  package func changeItem(
+    _ reference: String, _ edit: ItemEdit, access: ItemAccess = ItemAccess()
+  ) async throws -> ItemChange {
+    let item = try openableItem(reference)
+    let old = try summary(item.record)
+    var places = try groups(of: item.record)
+    // Once, and before anything is typed: a key that can't be recovered again must not cost the user what he wrote.
+    let key = try await itemKey(item.key, access)
+    var request: ItemRequest
+    switch edit {
+    case .source(let given):
+      request = given
+      let opening = ItemOpening(header: item.header, name: item.name, access: access)
+      var reader = try itemReader(item, opening, key)
+      request.password = try await opening.unlock(&reader)?.again()
+    case .contentsFrom(let descriptor, let text):
+      let plaintext = try await plaintext(replacing: item, key, descriptor, text, access)
+      let new = try addItem(
+        plaintext, under: hexadecimal(item.record.keyID), sealedBy: key, description: item.header.description, access)
+      return ItemChange(old: old, new: new, groups: try groups(of: item.record))
+    case .contents(let change):
+      let kept = KeptPassword()
+      var asking = access
+      asking.passwords = { (attempt) async throws in
+        try kept.keep(try await access.passwords(attempt), attempt)
+      }
+      let content = try await itemContent(item, key, access: asking)
+      let changed = try await change(content)
+      request = ItemRequest(source: .memory(changed), mediaType: "", password: try kept.again())
+    }
+    if request.description == nil, !item.header.description.isEmpty { request.description = item.header.description }
+    let new = try addItem(request, under: hexadecimal(item.record.keyID), sealedBy: key, access)
+    // A group may have taken the item up while it was being changed, or have something else in its place now.
+    for place in try groups(of: item.record) where !places.contains(where: { $0 == place }) { places.append(place) }
+    return ItemChange(old: old, new: new, groups: places)
+  }
+
+  private func plaintext(
+    replacing item: OpenableItem, _ key: borrowing SecretBytes, _ descriptor: Int32,
+    _ text: (borrowing PayloadHeader) throws -> SecretContent, _ access: ItemAccess
+  ) async throws -> ItemPlaintext {
+    let opening = ItemOpening(header: item.header, name: item.name, access: access)
+    var reader = try itemReader(item, opening, key)
+    let password = try await opening.unlock(&reader)?.again()
+    let header = try itemContentHeader(&reader, opening)
+    guard header.kind != .file else {
+      let body = try SpooledSource(
+        descriptor: descriptor, name: "standard input", stagingFolder: folders.stagingPath)
+      return ItemPlaintext(header: header, body: body, password: password)
+    }
+    let parts = try text(header).take()
+    return ItemPlaintext(header: parts.header, body: MemorySource(parts.body), password: password)
+  }
+}

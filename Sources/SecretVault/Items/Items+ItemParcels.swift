@@ -1,0 +1,91 @@
+import PeerAuth
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// Items for peers that can't be reached: they go by parcel, as shares do.
+extension Items {
+  /// Most bytes of an item that goes by parcel.
+  package static let parcelItemLimit: UInt64 = 4 << 20
+
+  /// Makes a parcel of an item, durably, which goes by whatever way there is. The peer keeps it, until its user accepts it, if it holds a share of the
+  /// item's key.
+  package func sendItemByParcel(
+    _ reference: String, to peerReference: String
+  ) throws -> ItemDelivery {
+    let record = try resolveItem(reference)
+    let summary = try summary(record)
+    try requireVerified(record, summary)
+    let peer = try directory.find(peerReference)
+    guard UInt64(clamping: record.byteCount) <= Self.parcelItemLimit else {
+      throw VaultError(
+        .refused, "\(summary.shortName) is larger than \(Self.parcelItemLimit >> 20) MiB, the most that goes by parcel",
+        hint: "send it when \(peer.name) can be reached")
+    }
+    let going = try database.parcels(.request, [.waiting, .posted])
+    guard going.count(where: { $0.peer == peer.digest && !$0.ways.isEmpty }) < Post.parcelsOfPeer else {
+      throw VaultError(.refused, "\(Post.parcelsOfPeer) parcels wait for \(peer.name) already")
+    }
+    let request = core.requestNumber()
+    let envelope = try ParcelEnvelope(lifetime: Post.parcelLifetime, at: environment.now())
+    let parcel = try envelope.seal(
+      frames(of: record, request: request), from: identity, to: try directory.storedCard(peer).keys)
+    // About no secret: about one there is a single request to a peer, which asks for its share.
+    let row = ParcelRecord(
+      id: envelope.id.bytes, direction: .request, peer: peer.digest, createdAt: envelope.createdAt,
+      expiresAt: envelope.expiresAt, request: request, seed: envelope.seed.bytes, ways: post.usualWays())
+    _ = try database.addParcel(row, content: parcel, replySecret: nil)
+    return ItemDelivery(item: summary, peer: peer.name, isKnown: false, isOnItsWay: true)
+  }
+
+  private func frames(of record: ItemRecord, request: UInt64) throws -> [ParcelFrame] {
+    let (total, read) = try ciphertext(of: record)
+    var frames = [
+      try Post.frame(Hello(services: introductions.services)),
+      try Post.frame(
+        ItemOffer(request: request, digest: Self.itemDigest(total, read), header: record.header)),
+    ]
+    for number in 0..<ItemDigest.pieceCount(total) {
+      frames.append(try Post.frame(ItemPiece(request: request, number: number, bytes: try read(number))))
+    }
+    frames.append(try Post.frame(ItemEnd(request: request)))
+    return frames
+  }
+
+  /// What a peer says about an item that came to it by parcel.
+  func settleItem(_ record: ParcelRecord, _ letter: ParcelLetter, _ peer: PeerRecord) throws {
+    do {
+      try Self.checkItem(letter.frames, request: record.request, peer: peer.name)
+      self.record(.itemSent, peer: peer, detail: "by parcel")
+    } catch {
+      recordUnlessTooMany(.deliveryFailed, peer: peer, detail: "an item by parcel: \(error.reason)")
+    }
+    try post.end(record)
+  }
+
+  /// Throws unless the answers say that the item is durable.
+  private static func checkItem(_ frames: [ParcelFrame], request: UInt64, peer: String) throws(LinkFailure) {
+    for frame in frames {
+      switch frame.type {
+      case Hello.type.rawValue: continue
+      case ItemAnswer.type.rawValue:
+        let answer: ItemAnswer = try Post.parse(frame)
+        guard answer.request == request else { throw .notAsked }
+        switch answer.verdict {
+        case .complete: return
+        case .refused(let reason): throw .refused(reason)
+        case .wants: continue
+        case .asking: throw LinkFailure(.misbehaved, "did not say whether it takes the item")
+        }
+      case ItemResult.type.rawValue:
+        let result: ItemResult = try Post.parse(frame)
+        guard result.request == request else { throw .notAsked }
+        if let refusal = result.refusal { throw .refused(refusal) }
+        return
+      case MessageType.unsupported.rawValue: throw .tooOld(peer)
+      default: throw LinkFailure(ProtocolError.unexpectedMessage(frame.type))
+      }
+    }
+    throw LinkFailure(.misbehaved, "did not say whether it takes the item")
+  }
+}

@@ -1,0 +1,174 @@
+import WireCodec
+import PeerAuth
+import SealedPayload
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// Items, and the keys that open them.
+package final class Items: Room {
+  package let core: VaultCore
+  let directory: Directory
+  let introductions: Introductions
+  let links: Links
+  let post: Post
+  let sharing: Sharing
+  let recovering: Recovering
+
+  init(
+    _ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ links: Links, _ post: Post, _ sharing: Sharing, _ recovering: Recovering
+  ) {
+    self.core = core
+    self.directory = directory
+    self.introductions = introductions
+    self.links = links
+    self.post = post
+    self.sharing = sharing
+    self.recovering = recovering
+  }
+}
+
+/// The items that are kept here.
+extension Items {
+  /// The items under a key, or all, newest first.
+  package func items(under key: String? = nil) throws -> [ItemSummary] {
+    let record = try key.map { reference in try resolveKey(reference) }
+    return try summaries(of: record?.id)
+  }
+
+  /// One item, by its id, a unique beginning of it, or its name.
+  package func item(_ reference: String) throws -> ItemSummary { try summary(resolveItem(reference)) }
+
+  func summaries(of keyID: [UInt8]?) throws -> [ItemSummary] {
+    let records = try database.items(ofKey: keyID)
+    return try summaries(records)
+  }
+
+  private func summaries(_ records: [ItemRecord]) throws -> [ItemSummary] {
+    guard !records.isEmpty else { return [] }
+    let peers = try directory.peerNames()
+    var keys: [[UInt8]: String] = [:]
+    return try records.map { record in
+      let key: String
+      if let known = keys[record.keyID] {
+        key = known
+      } else {
+        let secret = try database.secret(record.keyID)
+        key = secret.map(Self.keyName) ?? hexadecimal(record.keyID.prefix(6))
+        keys[record.keyID] = key
+      }
+      return try summary(record, key: key, peers: peers)
+    }
+  }
+
+  func summary(_ record: ItemRecord) throws -> ItemSummary {
+    let secret = try database.secret(record.keyID)
+    return try summary(
+      record, key: secret.map(Self.keyName) ?? hexadecimal(record.keyID.prefix(6)), peers: directory.peerNames())
+  }
+
+  private func summary(
+    _ record: ItemRecord, key: String, peers: [Digest: String]
+  ) throws -> ItemSummary {
+    let header = try itemHeader(of: record)
+    let label = try label(of: record)
+    let state: ItemSummary.State =
+      switch record.state {
+      case .arriving, .waiting: .waiting
+      case .new: .new
+      case .seen: .seen
+      }
+    let origin: ItemSummary.Origin =
+      switch record.origin {
+      case .made: .made
+      case .imported: .imported
+      case .sent: .sent
+      case .group: .group
+      }
+    let isSealed = if case .sealed = header.mode { true } else { false }
+    return ItemSummary(
+      id: hexadecimal(header.id), keyID: hexadecimal(record.keyID), key: key, name: label?.name,
+      kind: label?.kind.map { SecretList.kind($0) }, mediaType: label?.mediaType, byteCount: label?.byteCount,
+      itemByteCount: header.itemByteCount, hasPassword: label?.hasPassword,
+      description: header.description.isEmpty ? nil : header.description, state: state, origin: origin,
+      sender: record.sender.map { peers[$0] ?? "a former peer" }, isSealedToPublicHalf: isSealed,
+      receivedAt: record.receivedAt)
+  }
+
+  /// The parsed header of a stored item.
+  func itemHeader(of record: ItemRecord) throws -> ItemHeader {
+    do {
+      let header = try ItemHeader.decode(record.header, limit: ItemHeader.byteLimit)
+      guard header.id == record.id || record.state == .waiting || record.state == .arriving,
+        header.keyID.bytes == record.keyID,
+        UInt64(clamping: record.byteCount) == header.ciphertextByteCount
+      else { throw ProtocolError.inconsistentHeader("id") }
+      return header
+    } catch {
+      throw VaultError(.damaged, "the stored header of item \(hexadecimal(record.id.prefix(6))) is damaged")
+    }
+  }
+
+  private func label(of record: ItemRecord) throws -> ItemLabel? {
+    guard let sealed = record.label else { return nil }
+    let what = "the name of item \(hexadecimal(record.id.prefix(6)))"
+    let opened = try database.keys.open(sealed, ItemRecord.labelName(record.id), what: what)
+    do { return try ItemLabel.decode(opened.bytes, limit: ItemLabel.byteLimit) } catch {
+      throw VaultError(.damaged, "\(what) is damaged")
+    }
+  }
+
+  /// Whether an item can be meant by an id, the beginning of one, or a name.
+  func isMeant(_ record: ItemRecord, _ reference: String) throws -> Bool {
+    let lowered = reference.lowercased()
+    let header = try itemHeader(of: record)
+    if lowered.utf8.count >= 2, hexadecimal(header.id).hasPrefix(lowered) { return true }
+    if let label = try label(of: record), label.isCalled(reference) { return true }
+    return header.description == reference
+  }
+
+  /// The item that the user means.
+  func resolveItem(_ reference: String) throws -> ItemRecord {
+    let lowered = reference.lowercased()
+    let records = try database.items()
+    if let exact = records.first(where: { $0.state != .waiting && hexadecimal($0.id) == lowered }) { return exact }
+    // Both at once: a name is somebody else's choice, and must not hide an item named by its id.
+    var matches: [ItemRecord] = []
+    for record in records where try isMeant(record, reference) { matches.append(record) }
+    // In whole, an id is that item, whatever others call theirs.
+    if lowered.utf8.count == 2 * ItemHeader.idByteCount {
+      var exact: [ItemRecord] = []
+      for record in matches where try hexadecimal(itemHeader(of: record).id) == lowered { exact.append(record) }
+      if !exact.isEmpty { matches = exact }
+    }
+    let named = Set(try matches.map { record in try itemHeader(of: record).id })
+    // What peers have sent as one that is here is no other item.
+    if named.count == 1, let one = matches.first(where: { $0.state != .waiting }) ?? matches.first { return one }
+    guard matches.isEmpty else {
+      let ids = named.prefix(8).map { hexadecimal($0.prefix(6)) }.sorted().joined(separator: ", ")
+      throw VaultError(
+        .ambiguous, "\(named.count) items fit \(reference): \(ids)", hint: "name one by more of its id")
+    }
+    throw VaultError(
+      .notFound, "this device has no item named \(reference)", hint: "see what there is with `vault item list`")
+  }
+}
+
+extension ItemSummary {
+  /// How it is called in a sentence: its name, its public words, or what is known of it, with the beginning of its id.
+  package var shortName: String {
+    if let words = name ?? description { return words }
+    let start = id.prefix(12)
+    if hasPassword == true { return "an item under \(key), hidden by a password (\(start))" }
+    return kind == nil
+      ? "an item under \(key), not opened yet (\(start))" : "an item under \(key) without a name (\(start))"
+  }
+}
+
+extension Items {
+  /// The header of a secret that is known here, for the log.
+  func storedHeader(_ id: [UInt8]) -> SecretHeader? {
+    guard let record = try? database.secret(id) else { return nil }
+    return try? directory.header(of: record)
+  }
+}

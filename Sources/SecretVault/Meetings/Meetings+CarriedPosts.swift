@@ -1,0 +1,126 @@
+import Courier
+package import Sodium
+import VaultProtocol
+import VaultStore
+
+/// A parcel of somebody else that this device carries, and that it may leave at a server for its recipient.
+package struct CarriedPost: Hashable, Sendable {
+  package let post: ParcelPost
+  /// Which copy of it: 32 bytes.
+  package let copy: [UInt8]
+  /// Whom it is for: a peer of this device's.
+  package let recipient: Digest
+  /// Which of its sender's carriers had it first, from zero.
+  package let branch: UInt8
+  /// By how many carriers it has come, this device included.
+  package let hops: UInt8
+}
+
+/// Whom the parcels are for that this device carries, as far as they are peers whose accounts it knows. Looked up once for each parcel.
+package struct CarriedSearch: Sendable {
+  private var people: Set<Digest> = []
+  private var recipients: [CopyKey: Digest] = [:]
+  private var foreign: Set<CopyKey> = []
+
+  /// Has looked for nothing yet.
+  package init() {}
+
+  /// Forgets what isn't carried any more, and everything if others can be reached than before.
+  mutating func begin(_ people: Set<Digest>, _ carried: [CopyKey: CarriedParcel]) {
+    if people != self.people { self = CarriedSearch() }
+    self.people = people
+    recipients = recipients.filter { carried[$0.key] != nil }
+    foreign = foreign.filter { carried[$0] != nil }
+  }
+
+  mutating func recipient(of header: ParcelHeader) -> Digest? {
+    if let known = recipients[header.copy] { return known }
+    guard !foreign.contains(header.copy) else { return nil }
+    let recipient = people.first { CourierDesk.isFor($0, header) }
+    if let recipient { recipients[header.copy] = recipient } else { foreign.insert(header.copy) }
+    return recipient
+  }
+}
+
+/// A carrier that reaches a server needn't wait until it meets the recipient.
+extension Meetings {
+  /// Most bytes of a parcel that is left at a server, and of all that are handed out at a time: others' may cost neither much of a slow line, nor
+  /// more room than there is for whose address their recipient doesn't know.
+  ///
+  /// A part of a file or photo is the largest that is left: a mebibyte.
+  package static let carriedByteLimit = (1 << 20) + ParcelTimes.sealing
+
+  /// Whether this device leaves at servers what it carries: it carries, and uses servers for itself.
+  private var leavesCarried: Bool { carrying.carryingLimits().isOn && post.usualWays().contains(.account) }
+
+  /// A server was reached: carriers count that for what they can do for others.
+  package func noteServer() throws {
+    guard leavesCarried else { return }
+    let now = environment.now()
+    try carrying.changeCourier { courier, _ in courier.met(.network, isPeer: true, at: now) }
+  }
+
+  /// Parcels of others for peers whose accounts are known here, those first that expire first; none whose sender wants no server, none that is large,
+  /// and none `except` for. Each is left at a server once, as far as this device's limits reach: to be asked again, when ``carriedWereLeft(_:)`` was
+  /// said of these, until nothing is left.
+  package func carriedForAccounts(
+    _ search: inout CarriedSearch, count: Int = 64, bytes: Int = carriedByteLimit,
+    except: Set<[UInt8]> = []
+  ) throws -> [CarriedPost] {
+    guard leavesCarried else { return [] }
+    var courier = try carrying.readCourier()
+    let carried = courier.satchel.parcels
+    guard !carried.isEmpty else { return [] }
+    courier.limits = carrying.carryingLimits()
+    let addresses = try database.peerAddresses()
+    search.begin(Set(addresses.filter { Accounts.isAddress($0.value) }.keys), carried)
+    let copies = courier.deposits(
+      carrying.deviceCondition(), at: environment.now(),
+      isReachable: { $0.size <= bytes && !except.contains($0.copy.bytes) && search.recipient(of: $0) != nil })
+    var posts: [CarriedPost] = []
+    var byteCount = 0
+    for copy in copies {
+      guard let header = carried[copy]?.header, let recipient = search.recipient(of: header) else { continue }
+      guard posts.count < count, byteCount + header.size <= bytes else { break }
+      guard let content = try carriedContent(copy) else {
+        // Damaged, and nobody's any more; so it holds up no others.
+        try carrying.changeCourier { courier, _ in courier.drop(copy) }
+        continue
+      }
+      byteCount += content.count
+      posts.append(
+        CarriedPost(
+          post: ParcelPost(id: copy.id.bytes, tag: header.tag.bytes, bytes: content, expiresAt: header.expiresAt),
+          copy: copy.bytes, recipient: recipient, branch: header.branch, hops: header.hops))
+    }
+    return posts
+  }
+
+  /// These copies of others' parcels go to a server now. Said before the first byte does: what breaks off has cost its bytes, too, and isn't begun again and
+  /// again, whatever becomes of this program. They are carried on all the same: nobody knows when their recipients ask there.
+  package func carriedWereLeft(_ copies: [[UInt8]]) throws {
+    let (keys, now) = (copies.compactMap { CopyKey($0) }, environment.now())
+    guard !keys.isEmpty else { return }
+    try carrying.changeCourier { courier, _ in for key in keys { courier.deposited(key, at: now) } }
+  }
+
+  /// These copies of others' parcels didn't get there after all, and may be left once more.
+  package func carriedCameBack(_ copies: [[UInt8]]) throws {
+    let keys = copies.compactMap { CopyKey($0) }
+    guard !keys.isEmpty else { return }
+    try carrying.changeCourier { courier, _ in for key in keys { courier.notDeposited(key) } }
+  }
+
+  /// What is in a parcel that is carried; nil if it is here no more, or damaged.
+  func carriedContent(_ copy: CopyKey) throws -> [UInt8]? {
+    do { return try database.carriedContent(copy) } catch StoreError.damaged { return nil } catch { throw error }
+  }
+}
+
+extension ParcelHeader {
+  /// By how many carriers a copy has come, as far as its own word goes: one at least, as nobody but a carrier has it on a branch.
+  var hops: UInt8 {
+    let most = CourierPolicy().hops
+    return max(1, most - min(hopsLeft, most))
+  }
+}

@@ -1,0 +1,137 @@
+import Courier
+package import Sodium
+import VaultProtocol
+import VaultStore
+
+/// Exchanging parcels with a peer that is met, for both and for others.
+package final class Meetings: Room {
+  package let core: VaultCore
+  let directory: Directory
+  let links: Links
+  let carrying: Carrying
+  let accounts: Accounts
+  let post: Post
+  let intake: Intake
+
+  init(
+    _ core: VaultCore, _ directory: Directory, _ links: Links, _ carrying: Carrying, _ accounts: Accounts, _ post: Post, _ intake: Intake
+  ) {
+    self.core = core
+    self.directory = directory
+    self.links = links
+    self.carrying = carrying
+    self.accounts = accounts
+    self.post = post
+    self.intake = intake
+  }
+}
+
+/// Meetings: two devices that are in touch give one another what each has for the other, and what each may carry for others.
+extension Meetings {
+  /// Meets a peer, by name or otherwise as the user refers to it.
+  package func meet(_ reference: String) async throws -> MeetingReport {
+    let peer = try directory.find(reference)
+    do { return try await meet(peer) } catch { throw VaultError(error, peer: peer.name) }
+  }
+
+  /// Meets a peer for at most so long, so that it gets what waits for it. That this fails is no error: it is tried again. Returns why the
+  /// peer was not met, as far as that is known by then.
+  @discardableResult
+  package func deliverMessages(to reference: String, limit: Duration) async -> LinkFailure? {
+    guard let peer = try? directory.find(reference) else { return nil }
+    return await deliver(to: peer, limit: limit)
+  }
+
+  /// The same with a peer's card digest.
+  package func deliverMessages(to digest: Digest, limit: Duration) async {
+    guard let peer = (try? database.peer(digest)).flatMap({ $0 }) else { return }
+    await deliver(to: peer, limit: limit)
+  }
+
+  @discardableResult
+  private func deliver(to peer: PeerRecord, limit: Duration) async -> LinkFailure? {
+    let sleep = environment.sleep
+    return await withTaskGroup(of: LinkFailure?.self) { group in
+      group.addTask { [self] in await meetOnceFree(peer) }
+      group.addTask {
+        try? await sleep(limit)
+        return nil
+      }
+      let first = await group.next()
+      group.cancelAll()
+      return first.flatMap { $0 }
+    }
+  }
+
+  /// One meeting; if the daemon is at it, or the peer has dialled in the same moment, behind that one, unless nothing is left to be brought.
+  private func meetOnceFree(_ peer: PeerRecord) async -> LinkFailure? {
+    var pause = Self.busyPause
+    while !Task.isCancelled {
+      do {
+        _ = try await meet(peer)
+        return nil
+      } catch { guard error.refusal == .busy else { return error } }
+      do { try await environment.sleep(pause) } catch { return nil }
+      // It may be this device that is to wait.
+      pause = min(pause * 2, Self.longestBusyPause)
+      let left = try? post.outgoingRecords(way: .session, at: environment.now())
+      guard left?.contains(where: { $0.peer == peer.digest }) == true else { return nil }
+    }
+    return nil
+  }
+
+  private static let busyPause = Duration.milliseconds(300)
+  private static let longestBusyPause = Duration.seconds(3)
+
+  /// One meeting. What is too large for Bluetooth goes by network; where that doesn't lead to the peer, at least the rest goes through the air.
+  func meet(_ peer: PeerRecord) async throws(LinkFailure) -> MeetingReport {
+    guard let place = carrying.meetings.begin(with: peer.digest, isDialling: true) else {
+      throw LinkFailure(.refused, "is being met already", refusal: .busy)
+    }
+    defer { withExtendedLifetime(place) {} }
+    let recipient: Recipient
+    let largest: UInt64
+    do {
+      recipient = try self.directory.recipient(peer)
+      largest = recipient.nearby == nil ? 0 : try largestParcel(to: peer.digest)
+    } catch { throw LinkFailure(local: error) }
+    guard let nearby = recipient.nearby, largest > nearby.byteLimit else {
+      return try await meet(peer, recipient, byteCount: 0)
+    }
+    guard !recipient.addresses.isEmpty else { return try await meet(peer, recipient, byteCount: 0) }
+    do { return try await meet(peer, recipient, byteCount: largest) } catch {
+      guard error.kind == .unreachable else { throw error }
+      return try await meet(peer, recipient, byteCount: 0)
+    }
+  }
+
+  private func meet(
+    _ peer: PeerRecord, _ recipient: Recipient, byteCount: UInt64
+  ) async throws(LinkFailure) -> MeetingReport {
+    let job = MeetingJob(
+      begin: { [self] isNearby in
+        try CourierDesk(self, meeting: peer, isNearby: isNearby)
+      }, byteCount: byteCount)
+    switch await links.send(.meeting(job), to: recipient) {
+    case .success(.met(let report)):
+      finishedMeeting(with: peer, report)
+      return report
+    case .failure(let failure): throw failure
+    case .success: throw LinkFailure(.misbehaved, "answered something else")
+    }
+  }
+
+  /// A meeting has come to its end.
+  func finishedMeeting(with peer: PeerRecord, _ report: MeetingReport) {
+    carrying.meetings.noteMet(peer.digest, at: environment.monotonic(), hasChanged: !report.isEmpty)
+    guard !report.isEmpty, mayWrite(of: peer) else { return }
+    environment.log.info("met \(peer.name): \(report.words)")
+  }
+
+  /// Bytes of the largest parcel that waits for a peer.
+  private func largestParcel(to peer: Digest) throws -> UInt64 {
+    let byteCounts = try database.parcelByteCounts()
+    let waiting = try post.outgoingRecords(way: .session, at: environment.now()).filter { $0.peer == peer }
+    return waiting.map { UInt64(clamping: byteCounts[$0.id] ?? 0) }.max() ?? 0
+  }
+}

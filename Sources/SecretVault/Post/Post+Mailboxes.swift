@@ -1,0 +1,34 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import VaultProtocol
+import VaultStore
+
+extension Post {
+  /// Whether a peer takes parcels in some group, as far as that can be told: which group lies in a folder may not be known here.
+  func mayHaveMailbox(_ peer: Digest) throws -> Bool {
+    let groups = parcelMemory.groups
+    var folders = Set(groups.keys)
+    for name in try core.groupFolders.names() {
+      if let folder = bytes(hexadecimal: name) { folders.insert(folder) }
+    }
+    for folder in folders {
+      let tags = try mailboxes(in: folder)
+      guard let group = groups[folder] else {
+        if tags.isEmpty { continue }
+        return true
+      }
+      if tags.contains(try Self.mailboxTag(group: group, card: peer)) { return true }
+    }
+    return false
+  }
+
+  /// Whether there is a way for parcels to a peer: an account, a group, or somebody who could carry them.
+  func mayGetParcels(_ peer: PeerRecord) throws -> Bool {
+    let usual = usualWays()
+    let ways = try WayDirectory(self).ways(to: peer.digest)
+    if usual.contains(.account), ways.hasAccount { return true }
+    if usual.contains(.group), ways.hasMailbox { return true }
+    return try carrying.mayMeetCarriers()
+  }
+}

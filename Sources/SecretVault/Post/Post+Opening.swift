@@ -1,0 +1,80 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import Synchronization
+import VaultProtocol
+import VaultStore
+
+extension Post {
+  private static let opening = Mutex(())
+
+  enum FoundParcel {
+    case letter(ParcelLetter, from: PeerRecord)
+    case message(MessageLetter, from: PeerRecord)
+    case worthless(String)
+    case ofNobodyKnown
+  }
+
+  /// Opens a parcel. Its sender has to be a peer at this moment.
+  func open(_ parcel: Parcel) throws -> FoundParcel {
+    var peer: PeerRecord?
+    var ownFault: VaultError?
+    do throws(ProtocolError) {
+      // One at a time: a letter may be large, and keys need the memory that is locked more.
+      let opened = try Self.opening.withLock { (_) throws(ProtocolError) in
+        try ParcelLetter.openAny(parcel, with: identity) { (digest) throws(ProtocolError) in
+          do {
+            peer = try database.peer(digest)
+            return try peer.map { known in try directory.storedCard(known).keys }
+          } catch {
+            ownFault = VaultError(error)
+            return nil
+          }
+        }
+      }
+      guard let peer else { return .ofNobodyKnown }
+      switch opened {
+      case .letter(let letter): return .letter(letter, from: peer)
+      case .message(let letter): return .message(letter, from: peer)
+      }
+    } catch {
+      if let ownFault { throw ownFault }
+      switch error {
+      case .sodium: throw VaultError(.other, "a parcel can't be opened: \(error)")
+      case .foreignParcel("sender"): return .ofNobodyKnown
+      default: return .worthless("it does not verify")
+      }
+    }
+  }
+
+  /// A message of an answer.
+  static func parse<Message: PeerMessage>(_ frame: ParcelFrame) throws(LinkFailure) -> Message {
+    do { return try Message.decode(frame.bytes, limit: Message.type.byteLimit) } catch {
+      throw LinkFailure(ProtocolError.malformed(error))
+    }
+  }
+
+  /// Nothing more comes of a request. What may be in a group is taken out of there.
+  func end(_ record: ParcelRecord) throws {
+    if record.state == .answered || record.group.isEmpty {
+      return try database.removeParcels([record.id])
+    }
+    try change(record) { $0.state = .withdrawn }
+  }
+
+  /// Changes a parcel, whatever has become of it since it was read; but for one that is gone or withdrawn.
+  func change(
+    _ read: ParcelRecord, content: ParcelContentChange = .keep, _ body: (inout ParcelRecord) -> Void
+  ) throws {
+    var before = read
+    while true {
+      var after = before
+      body(&after)
+      let isDone = try database.updateParcel(after, from: before, content: content)
+      guard !isDone, let now = try database.parcel(read.id),
+        now.state != .withdrawn, now != before
+      else { return }
+      before = now
+    }
+  }
+}

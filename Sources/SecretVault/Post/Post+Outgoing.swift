@@ -1,0 +1,138 @@
+import PeerAuth
+package import Sodium
+import VaultProtocol
+package import VaultStore
+
+/// This device's own parcels, and by which way each of them goes next.
+extension Post {
+  static let ownDirections: [ParcelRecord.Direction] = [.receipt, .answer, .message, .request]
+
+  /// The ways by which something new may go.
+  func usualWays(pigeonsOnly: Bool = false) -> ParcelRecord.Ways {
+    pigeonsOnly || accounts.leavesServersOut() ? [.session, .carriers] : .all
+  }
+
+  /// Own parcels whose turn it is to go by this way, oldest first, without what is in them.
+  package func outgoingRecords(way: ParcelRecord.Ways, at now: Int64) throws -> [ParcelRecord] {
+    try prepareParcels()
+    return try records(way, to: nil, at: now)
+  }
+
+  /// The same for the two ways of a meeting, of one reading: what is for the peer itself, and what carriers may get.
+  func outgoingRecordsOfMeetings(
+    at now: Int64
+  ) throws -> (session: [ParcelRecord], carriers: [ParcelRecord]) {
+    try prepareParcels()
+    let all = try ownParcels()
+    return (try due(all, .session, to: nil, at: now), try due(all, .carriers, to: nil, at: now))
+  }
+
+  private func records(
+    _ way: ParcelRecord.Ways, to peer: Digest?, at now: Int64
+  ) throws -> [ParcelRecord] {
+    try due(try ownParcels(), way, to: peer, at: now)
+  }
+
+  private func due(
+    _ all: [ParcelRecord], _ way: ParcelRecord.Ways, to peer: Digest?, at now: Int64
+  ) throws -> [ParcelRecord] {
+    guard !all.isEmpty else { return [] }
+    let directory = WayDirectory(self)
+    var due: [ParcelRecord] = []
+    for record in all where peer == nil || record.peer == peer {
+      let order = WayOrder(record: record, peer: try directory.ways(to: record.peer), now: now)
+      if order.isTurn(of: way) { due.append(record) }
+    }
+    return due.sorted { ($0.createdAt, hexadecimal($0.id)) < ($1.createdAt, hexadecimal($1.id)) }
+  }
+
+  /// Own parcels that are on their way.
+  func ownParcels() throws -> [ParcelRecord] {
+    var all: [ParcelRecord] = []
+    for direction in Self.ownDirections where try database.hasParcels([.waiting, .posted], direction: direction) {
+      all += try database.parcels(direction, [.waiting, .posted])
+    }
+    return all
+  }
+
+  /// The same with what is in them, at most 16 MiB at a time: to be asked again, when these were handed over, until nothing is left.
+  package func outgoingParcels(
+    to peer: Digest? = nil, way: ParcelRecord.Ways, limit: Int = 64
+  ) throws -> [OutgoingParcelPost] {
+    try prepareParcels()
+    var posts: [OutgoingParcelPost] = []
+    var byteCount = 0
+    for record in try records(way, to: peer, at: environment.now()) {
+      guard posts.count < limit else { break }
+      guard let post = try post(record) else { continue }
+      guard posts.isEmpty || byteCount + post.bytes.count <= ParcelTimes.postByteLimit else { break }
+      byteCount += post.bytes.count
+      posts.append(OutgoingParcelPost(post: post, recipient: record.peer, record: record))
+    }
+    return posts
+  }
+
+  /// A server has taken a parcel that was sent by the account.
+  package func handedToAccount(_ id: [UInt8]) throws {
+    let now = environment.now()
+    guard let record = try database.parcel(id),
+      WayOrder.isUnderWay(record, at: now)
+    else { return }
+    // Nobody says that word of an arrival has arrived; who misses it sends its parcel again.
+    if record.direction == .receipt, !record.tellsOfReading { return try end(record) }
+    try change(record) { record in
+      record.accountAt = max(1, now)
+      guard record.direction == .receipt else { return }
+      // Nobody asks again whether something was read: what the server loses, a session brings.
+      record.ways = .session
+      if record.state == .waiting { record.group = [] }
+    }
+    try noteUnderway(record)
+  }
+
+  /// A device at this address says that it has taken a parcel of this device's own. Its server can say so as well, so that ends nothing but word
+  /// for the peer that is there.
+  package func acknowledgedByAccount(_ id: [UInt8], from address: String) throws {
+    guard let record = try database.parcel(id),
+      record.direction == .receipt, try accounts.accountAddress(of: record.peer) == address
+    else { return }
+    try end(record)
+  }
+
+  /// What is owed to others is made into parcels, so that it goes with whatever goes next.
+  func prepareParcels() throws {
+    try sweepParcels()
+    try makeReceiptParcels()
+    try makeDepositParcels()
+  }
+
+  /// The address under which this device takes parcels now, for those whom it writes to.
+  func ownAddress() throws -> String? {
+    try accounts.currentAccountAddress().flatMap { $0.utf8.count <= MessageContent.addressByteLimit ? $0 : nil }
+  }
+}
+
+/// Looks up, once for each peer, by which servers it can be reached.
+final class WayDirectory {
+  private let vault: Vault
+  private var known: [Digest: PeerWays] = [:]
+  private var isLoggedIn: Bool?
+
+  init(_ vault: Vault) { self.vault = vault }
+
+  func ways(to peer: Digest) throws -> PeerWays {
+    if let ways = known[peer] { return ways }
+    let ways = PeerWays(hasAccount: try hasAccount(peer), hasMailbox: try vault.mayHaveMailbox(peer))
+    known[peer] = ways
+    return ways
+  }
+
+  private func hasAccount(_ peer: Digest) throws -> Bool {
+    let isOn: Bool
+    if let isLoggedIn { isOn = isLoggedIn } else { isOn = try vault.accounts.currentAccountAddress() != nil }
+    isLoggedIn = isOn
+    guard isOn else { return false }
+    let address = try vault.database.peerAddress(peer)
+    return address.map(Accounts.isAddress) ?? false
+  }
+}

@@ -1,0 +1,50 @@
+import Sodium
+import VaultStore
+
+/// What is on its way by parcel, for those who ask how a delivery stands.
+extension Post {
+  /// What travels by parcel.
+  struct ParcelWays {
+    /// The ways of deliveries, by their numbers.
+    var deliveries: [Int64: (peer: Digest, way: ParcelWay)] = [:]
+    /// The ways by which peers are asked to prove their keys.
+    var probes: [Digest: ParcelWay] = [:]
+  }
+
+  func parcelWays() throws -> ParcelWays {
+    let posted =
+      try database.hasParcels([.waiting, .posted], direction: .request)
+      ? try database.parcels(.request, [.waiting, .posted]) : []
+    var ways = ParcelWays()
+    for record in posted where record.postedAt > 0 || record.accountAt > 0 || record.group.isEmpty {
+      let way = ParcelWay(folder: record.group, since: record.createdAt, routes: record.triedRoutes)
+      if let delivery = record.delivery { ways.deliveries[delivery] = (record.peer, way) }
+      if record.isProbe, try !isProven(record.peer) { ways.probes[record.peer] = way }
+    }
+    return ways
+  }
+
+  static let tooLargeForParcels = "; too large to go by parcel"
+
+  /// Whether a delivery would go by parcel if it were smaller.
+  func isTooLargeForParcels(_ entry: OutboxRecord) throws -> Bool {
+    guard let id = entry.entry.secretID, let index = entry.entry.index,
+      let fragment = try database.fragment(of: id, index: index),
+      UInt64(max(0, fragment.byteCount)) > Self.parcelFragmentLimit,
+      let peer = try database.peer(entry.entry.recipient)
+    else { return false }
+    return try mayHaveMailbox(peer.digest)
+  }
+
+}
+
+extension ParcelRecord {
+  /// Servers that have it; or else that carriers may get it.
+  var triedRoutes: [String] {
+    var routes: [String] = []
+    if accountAt > 0 { routes.append("account") }
+    if postedAt > 0 { routes.append("group") }
+    if routes.isEmpty, ways.contains(.carriers) { routes.append("carriers") }
+    return routes
+  }
+}

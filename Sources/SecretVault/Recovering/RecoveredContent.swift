@@ -1,0 +1,72 @@
+package import SealedPayload
+package import Sodium
+
+/// A secret that was recovered into memory: its header, which has its kind and its fields, and its body.
+package struct RecoveredContent: ~Copyable, Sendable {
+  /// Most bytes of a body, unless somebody asks for more.
+  package static let usualLimit = 1 << 20
+
+  /// Kind, media type, file name and fields.
+  package let header: PayloadHeader
+  package let body: SecretBytes
+  /// How recovering went; nil only while it goes on.
+  package internal(set) var report: RecoveryReport?
+
+  init(header: consuming PayloadHeader, body: consuming SecretBytes) {
+    self.header = header
+    self.body = body
+    report = nil
+  }
+
+  package var kind: PayloadKind { header.kind }
+}
+
+/// A question for the password of a secret.
+package struct PasswordAttempt: Hashable, Sendable {
+  /// Wrong passwords after which recovering is given up.
+  package static let limit = 3
+
+  /// Which attempt this is, from 1 to ``limit``.
+  package let number: Int
+  /// log2 of scrypt's N, to tell the user how long a try takes.
+  package let logarithm: Int
+
+  /// Nobody has answered.
+  var unanswered: VaultError {
+    number > 1
+      ? Self.allWrong
+      : VaultError(
+        .wrongPassword, "this secret has a password of its own as well, and none was given; nothing was written",
+        hint: Self.hint)
+  }
+
+  /// No answer was right.
+  static var allWrong: VaultError {
+    VaultError(.wrongPassword, "that is not the password of this secret; nothing was written", hint: hint)
+  }
+
+  /// There is too little memory to try it.
+  var outOfMemory: VaultError {
+    VaultError(
+      .other,
+      "this secret's password takes \(Scrypt.memoryByteCount(logarithm: logarithm) >> 20) MiB of memory to try, and they can't be had",
+      hint: "end other programs, or recover it on another holder's device; nothing was written")
+  }
+
+  private static let hint = "it is not the passphrase of the vault; whoever shared the secret chose it"
+}
+
+/// Answers the question for a secret's password, in UTF-8; nil gives up.
+package typealias PasswordSource = @Sendable (PasswordAttempt) async throws -> SecretBytes?
+
+extension Recovering {
+  /// Answers no question: for secrets that have no password.
+  package static let noPassword: PasswordSource = { (_) async throws in nil }
+
+  /// Recovers what has no password of its own. See ``recover(_:to:passwords:events:)``.
+  package func recover(
+    _ reference: String?, to destination: RecoveryDestination, events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) async throws -> RecoveryReport {
+    try await recover(reference, to: destination, passwords: Self.noPassword, events: events)
+  }
+}

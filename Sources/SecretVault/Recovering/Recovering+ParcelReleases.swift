@@ -1,0 +1,148 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// Shares that are asked for by parcel: of holders that can't be reached, by somebody who is willing to wait.
+extension Recovering {
+  /// Milliseconds after which a peer that has refused by parcel may be asked anew.
+  private static let refusalTime: Int64 = 86_400_000
+
+  /// What has come by parcel of a peer that was asked for its share; nil if nothing has.
+  func parcelAnswer(of peer: PeerRecord, _ job: ReleaseJob) -> HolderSearch.Answer? {
+    do {
+      guard let record = try releaseParcel(to: peer, job.header, in: [.answered]) else { return nil }
+      do { return .released(try read(record, of: peer, job)) } catch {
+        try drop(record, after: error, peer)
+        return .failed(peer.asked, error)
+      }
+    } catch {
+      environment.log.error("an answer of \(peer.name) by parcel can't be read: \(VaultError(error).reason)")
+      return nil
+    }
+  }
+
+  /// The request about a secret to a peer that is in one of these states.
+  private func releaseParcel(
+    to peer: PeerRecord, _ header: SecretHeader, in states: Set<ParcelRecord.State>
+  ) throws -> ParcelRecord? {
+    guard try database.hasParcels(states, direction: .request) else { return nil }
+    return try database.parcels(.request, states)
+      .first { $0.delivery == nil && $0.peer == peer.digest && $0.secretID == header.id.bytes }
+  }
+
+  private func read(
+    _ record: ParcelRecord, of peer: PeerRecord, _ job: ReleaseJob
+  ) throws(LinkFailure) -> ReleasedShare {
+    let local = LinkFailure(.local, "can't be asked: its answer by parcel can't be read on this device")
+    let letter: ParcelLetter
+    let key: AgreementKeyPair
+    do {
+      guard let content = try database.parcelContent(record.id) else {
+        throw LinkFailure(.misbehaved, "sent an answer by parcel before that was worth nothing")
+      }
+      guard case .letter(let found, let sender) = try post.open(try Parcel.decode(content, limit: Parcel.byteLimit)),
+        sender.digest == peer.digest, let secret = try replyKey(of: record.id)
+      else { throw local }
+      letter = found
+      key = secret
+    } catch {
+      throw error as? LinkFailure ?? local
+    }
+    let reader = ParcelReleaseReader(header: job.header, own: job.own, request: record.request, peer: peer)
+    return try reader.read(letter.frames, with: key)
+  }
+
+  private func replyKey(of id: [UInt8]) throws -> AgreementKeyPair? {
+    let found = try database.replySecret(id)
+    guard let secret = consume found else { return nil }
+    return try AgreementKeyPair(secret: secret)
+  }
+
+  /// An answer that is wrong is dropped for good; that there was one is kept, so that the peer isn't asked again and again.
+  private func drop(_ record: ParcelRecord, after failure: LinkFailure, _ peer: PeerRecord) throws {
+    let isOld = !(0..<Self.refusalTime).contains(environment.now() - record.createdAt)
+    if isOld, failure.kind == .refused || failure.kind == .misbehaved {
+      return try database.removeParcels([record.id])
+    }
+    guard failure.kind == .misbehaved else { return }
+    let hasContent = try post.parcelContent(record.id) != nil
+    guard hasContent else { return }
+    recordUnlessTooMany(.refused, peer: peer, detail: "sent an answer by parcel that was dropped: \(failure.reason)")
+    _ = try database.updateParcel(record, from: record, content: .clear, forgetsSecret: true)
+  }
+
+  /// Asks a peer that can't be reached for its share by parcel, once. Says whether it is asked.
+  func askByParcel(_ peer: PeerRecord, _ job: ReleaseJob) -> Bool {
+    let header = job.header
+    guard post.parcelMemory.isPatient, header.dispersal.fragmentByteCount <= Post.parcelFragmentLimit else { return false }
+    do {
+      if try releaseParcel(to: peer, header, in: [.waiting, .posted]) != nil { return true }
+      guard try releaseParcel(to: peer, header, in: [.answered]) == nil, try post.mayGetParcels(peer) else { return false }
+      let live = try database.parcels(.request, [.waiting, .posted])
+      guard live.count(where: { $0.peer == peer.digest }) < Post.parcelsOfPeer else { return false }
+      return try makeReleaseParcel(peer, job)
+    } catch {
+      environment.log.error("\(peer.name) can't be asked by parcel: \(VaultError(error).reason)")
+      return false
+    }
+  }
+
+  private func makeReleaseParcel(_ peer: PeerRecord, _ job: ReleaseJob) throws -> Bool {
+    let header = job.header
+    let keys = try directory.storedCard(peer).keys
+    let number = core.requestNumber()
+    let envelope = try ParcelEnvelope(lifetime: Post.parcelLifetime, at: environment.now())
+    let tag: Digest
+    let possession: Possession
+    let secret: SecretBytes?
+    do {
+      tag = try AskTag.of(header.id)
+      let binding = try envelope.binding(from: identity, to: keys)
+      let exchange = PossessionExchange(
+        header: header, epoch: job.epoch, purpose: .release, prover: identity.keys.digest, verifier: keys.digest,
+        kind: .parcel, binding: binding, nonce: try OpeningChallenge.of(binding))
+      possession = try exchange.prove(
+        request: number, share: job.own.share, salt: job.own.salt, evaluation: job.evaluation)
+      secret = try envelope.replyKey.secretCopy()
+    } catch { throw VaultError(.other, "a proof can't be made: \(error)") }
+    let frames = [
+      try Post.frame(Hello(services: introductions.services)),
+      try Post.frame(
+        ReleaseRequest(request: number, tag: tag, headerDigest: header.digest, epoch: job.epoch)),
+      try Post.frame(possession),
+      try Post.frame(
+        PieceRequest(request: number, first: 0, count: UInt32(clamping: header.dispersal.stripeCount))),
+    ]
+    let parcel = try envelope.seal(frames, from: identity, to: keys)
+    let record = ParcelRecord(
+      id: envelope.id.bytes, direction: .request, peer: peer.digest, secretID: header.id.bytes,
+      createdAt: envelope.createdAt, expiresAt: envelope.expiresAt, request: number,
+      seed: envelope.seed.bytes, ways: post.usualWays())
+    return try database.addParcel(record, content: parcel, replySecret: secret)
+  }
+
+  // MARK: - The end of a recovery
+
+  /// After a recovery that has succeeded nothing more is waited for: answers and the keys that open them go, and open requests are withdrawn.
+  func endReleaseParcels(about header: SecretHeader) {
+    do {
+      let states: Set<ParcelRecord.State> = [.waiting, .posted, .answered]
+      let requests = try database.hasParcels(states, direction: .request) ? try database.parcels(.request, states) : []
+      for record in requests where record.delivery == nil && record.secretID == header.id.bytes { try post.end(record) }
+    } catch {
+      environment.log.error("parcels that aren't needed any more could not be withdrawn: \(VaultError(error).reason)")
+    }
+  }
+
+  /// Ids of requests whose answers are here.
+  func answeredParcels() -> Set<[UInt8]> {
+    let isAny = try? database.hasParcels([.answered], direction: .request)
+    guard isAny == true, let answered = try? database.parcels(.request, [.answered]) else { return [] }
+    return Set(answered.filter { $0.delivery == nil }.map(\.id))
+  }
+
+  /// Whether shares were asked for by parcel and haven't come.
+  var awaitsParcels: Bool { (try? database.hasParcels([.waiting, .posted], direction: .request)) == true }
+}

@@ -1,0 +1,83 @@
+import SealedPayload
+import Sodium
+import VaultProtocol
+import VaultStore
+
+extension Recovering {
+  /// Who would get what, without asking anybody.
+  package func planReshare(_ request: ReshareRequest) throws -> ResharePlan {
+    let record = try directory.resolve(request.reference)
+    let header = try directory.header(of: record)
+    guard PayloadKind(rawValue: record.kind) != .encryptionKey else {
+      throw VaultError(
+        .refused, "a shared key can't be shared anew: what was encrypted to it belongs to this very secret",
+        hint: "make a new key with `vault key create`, and copy the items to it")
+    }
+    let recipients =
+      try request.recipients.isEmpty
+      ? knownHolders(record, header).map(\.name)
+      : request.recipients.map { name in try directory.find(name).name }
+    guard !recipients.isEmpty else {
+      throw VaultError(
+        .usage, "this device doesn't know who holds shares of \(record.description ?? hexadecimal(record.id))",
+        hint: "say who is to get one: --to PEER")
+    }
+    let threshold = request.threshold ?? record.threshold
+    guard threshold <= recipients.count + 1 else {
+      throw VaultError(
+        .usage, "a threshold of \(threshold) can't be met by \(recipients.count + 1) holders",
+        hint: "choose a smaller one with --threshold, or more holders with --to")
+    }
+    return ResharePlan(
+      old: try directory.summary(record, names: directory.peerNames()), threshold: threshold, recipients: recipients,
+      leftOut: request.recipients.isEmpty ? try introductions.introducedHolders(of: record.id).map(\.name) : [])
+  }
+
+  /// Recovers a secret and shares a copy of it as a new one. The old one stays as it is, whatever happens.
+  package func reshare(
+    _ request: ReshareRequest, passwords: @escaping PasswordSource,
+    recovering: @escaping @Sendable (RecoveryEvent) -> Void, sharing: @escaping @Sendable (ShareEvent) -> Void
+  ) async throws -> ReshareReport {
+    let plan = try planReshare(request)
+    let record = try directory.resolve(plan.old.id)
+    let header = try directory.header(of: record)
+    let kept = KeptPassword()
+    let source: PasswordSource = { (attempt) async throws in
+      try kept.keep(try await passwords(attempt), attempt)
+    }
+    let plaintext: ShareSource
+    if let edit = request.edit {
+      let content = try await recoverContent(plan.old.id, passwords: source, events: recovering)
+      plaintext = .memory(try await edit(content))
+    } else {
+      let spool = try RecoveredSpool(stagingFolder: folders.stagingPath)
+      try await recover(plan.old.id, into: spool, passwords: source, events: recovering)
+      plaintext = .recovered(spool)
+    }
+    var new = ShareRequest(
+      source: plaintext, threshold: plan.threshold, recipients: plan.recipients,
+      description: record.description, includesLabels: request.includesLabels ?? (header.labels != nil),
+      password: try kept.again())
+    new.leavesOutRefusing = request.recipients.isEmpty
+    new.confirm = request.confirm
+    // Whoever was to be asked before the old one was released is to be asked for the new one, too.
+    new.policy = try database.policy(ofSecret: record.id)
+    let share = try await sharing.share(new, events: sharing)
+    return ReshareReport(old: plan.old, share: share)
+  }
+
+  /// Peers that hold a share, as far as this device knows: those it gave one, those that have proved one, those whose cards the dealer has named, and
+  /// the dealer. What the labels say doesn't count: the dealer chose those names, and somebody else may be called so here.
+  private func knownHolders(_ record: SecretRecord, _ header: SecretHeader) throws -> [PeerRecord] {
+    var known = namedHolders(of: record.id)
+    let drill = try database.drill(ofSecret: record.id)
+    for holder in drill?.holders ?? [] { known.insert(holder.peer) }
+    if record.origin == .dealt {
+      let deliveries = try database.deliveries(ofSecret: record.id)
+      for entry in deliveries where entry.state != .cancelled { known.insert(entry.entry.recipient) }
+    }
+    return try database.peers().filter { peer in
+      known.contains(peer.digest) || record.origin == .held && peer.signingKey == header.dealerKey
+    }
+  }
+}

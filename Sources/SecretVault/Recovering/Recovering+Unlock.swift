@@ -1,0 +1,95 @@
+package import ShamirKit
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// How unlocking ended.
+package struct UnlockReport: Sendable {
+  package let secret: SecretSummary
+  /// Bytes of ciphertext that are kept.
+  package let ciphertextByteCount: UInt64
+  /// One entry a peer that was asked; none if it was unlocked already.
+  package let holders: [HolderOutcome]
+}
+
+extension Recovering {
+  /// Collects shares and the ciphertext of a secret, as for a recovery, and hands both to ``VaultEnvironment/unlocked``. Nothing
+  /// is decrypted: a password of the secret's own is asked for when it is used. A secret that is unlocked already stays so for longer.
+  package func unlock(
+    _ reference: String, events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) async throws -> UnlockReport {
+    let record = try directory.resolve(reference)
+    let header = try directory.header(of: record)
+    var summary = try directory.summary(record, names: directory.peerNames())
+    summary.isUnlocked = true
+    let byteCount = header.dispersal.byteCount
+    try environment.unlocked.prepare()
+    if try environment.unlocked.fileKey(of: header.id) != nil {
+      return UnlockReport(secret: summary, ciphertextByteCount: byteCount, holders: [])
+    }
+    let own = try ownShare(of: record, header)
+    let file = try CiphertextFile(in: folders)
+    events(.started(summary))
+    let recovery = Recovery(
+      header: header, own: own, search: try search(header, own, events),
+      localPieces: localPieces(record, header, own, events), environment: environment,
+      hint: introductions.hintOfIntroductions(record, header), events: events)
+    let holders: [HolderOutcome]
+    do {
+      let collected = try await recovery.unlock(into: file)
+      holders = collected.holders
+      try environment.unlocked.keep(collected.secret, as: header.id)
+      await recovery.finish()
+    } catch {
+      await recovery.finish()
+      consent.noteFailure(VaultError(error), header)
+      throw error
+    }
+    endReleaseParcels(about: header)
+    self.record(.unlocked, secret: header)
+    return UnlockReport(secret: summary, ciphertextByteCount: byteCount, holders: holders)
+  }
+
+  /// The id of a secret by what the user calls it.
+  package func secretID(_ reference: String) throws -> SecretID {
+    let record = try directory.resolve(reference)
+    return try SecretID(record.id)
+  }
+
+  /// Recovers from what is unlocked, and asks no peer.
+  func recover(
+    _ unlocked: consuming UnlockedSecret, _ header: SecretHeader, _ known: SecretSummary,
+    _ destination: RecoveredOutput.Destination, _ passwords: @escaping PasswordSource,
+    _ events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) async throws -> Recovery.Recovered {
+    var summary = known
+    summary.isUnlocked = true
+    events(.unlocked(summary))
+    let file = unlocked.ciphertext
+    let key: SecretBytes
+    do { key = try unlocked.key.duplicate() } catch { throw VaultError(.other, "no secret memory is left") }
+    let total = header.dispersal.byteCount
+    do {
+      let output = RecoveredOutput(destination, kind: header.kind, OutputNotes(folders))
+      var sink = try PlaintextSink(
+        key: key, byteCount: total, output: output, passwords: passwords, damaged: Self.damagedCopy)
+      do {
+        try await sink.takeAll(of: file, byteCount: total) { events(.progress(done: $0, total: total)) }
+      } catch {
+        throw sink.output.hasLeaked ? VaultError(error).afterOutput : error
+      }
+      let written = try sink.output.commit()
+      self.record(.recovered, secret: header, detail: "it was unlocked")
+      return Recovery.Recovered(
+        report: written.report(summary, holders: []),
+        content: sink.output.takeContent())
+    } catch {
+      self.record(.recoveryFailed, secret: header, detail: VaultError(error).reason)
+      throw error
+    }
+  }
+
+  private static let damagedCopy = VaultError(
+    .damaged, "the unlocked copy of this secret is damaged; nothing was written",
+    hint: "lock it with `vault lock`, and recover it from its holders")
+}

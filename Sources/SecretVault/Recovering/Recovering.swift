@@ -1,0 +1,283 @@
+import PeerAuth
+import SealedPayload
+import ShamirKit
+import Sodium
+import Synchronization
+import VaultProtocol
+import VaultStore
+
+/// Putting a secret together from the shares of a quorum.
+package final class Recovering: Room {
+  package let core: VaultCore
+  let directory: Directory
+  let introductions: Introductions
+  let links: Links
+  let post: Post
+  let consent: Consent
+  let sharing: Sharing
+
+  init(
+    _ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ links: Links, _ post: Post, _ consent: Consent, _ sharing: Sharing
+  ) {
+    self.core = core
+    self.directory = directory
+    self.introductions = introductions
+    self.links = links
+    self.post = post
+    self.consent = consent
+    self.sharing = sharing
+  }
+}
+
+extension Recovering {
+  /// Collects shares, rebuilds the file and writes it. A secret that has a password too asks `passwords` for it, once all
+  /// shares are in.
+  package func recover(
+    _ reference: String?, to destination: RecoveryDestination, passwords: @escaping PasswordSource,
+    events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) async throws -> RecoveryReport {
+    let recovered = try await recover(reference, .outside(destination), passwords, events)
+    return recovered.report
+  }
+
+  /// Collects shares and rebuilds a secret of any kind in secret memory. One with a body of more than `limit` bytes is refused.
+  package func recoverContent(
+    _ reference: String?, limit: Int = RecoveredContent.usualLimit, passwords: @escaping PasswordSource,
+    events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) async throws -> RecoveredContent {
+    let recovered = try await recover(reference, .memory(limit: limit), passwords, events)
+    let report = recovered.report
+    guard var content = recovered.content else { throw VaultError(.other, "nothing was recovered") }
+    content.report = report
+    return content
+  }
+
+  /// Collects shares and rebuilds a secret of any kind and size into an encrypted spool.
+  func recover(
+    _ reference: String, into spool: RecoveredSpool, passwords: @escaping PasswordSource,
+    events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) async throws {
+    _ = try await recover(reference, .spool(spool), passwords, events)
+  }
+
+  private func recover(
+    _ reference: String?, _ destination: RecoveredOutput.Destination,
+    _ passwords: @escaping PasswordSource, _ events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) async throws -> Recovery.Recovered {
+    let record = if let reference { try directory.resolve(reference) } else { try directory.onlySecret() }
+    let header = try directory.header(of: record)
+    let summary = try directory.summary(record, names: directory.peerNames())
+    let notes = OutputNotes(folders)
+    if case .outside(let place) = destination { try Self.checkDestination(place, notes) }
+    if let unlocked = try environment.unlocked.secret(header.id) {
+      return try await recover(unlocked, header, summary, destination, passwords, events)
+    }
+    let own = try ownShare(of: record, header)
+    events(.started(summary))
+    let recovery = Recovery(
+      header: header, own: own, search: try search(header, own, events),
+      localPieces: localPieces(record, header, own, events), environment: environment,
+      hint: introductions.hintOfIntroductions(record, header), events: events)
+    do {
+      let recovered = try await recovery.run(summary, to: destination, notes: notes, passwords: passwords)
+      await recovery.finish()
+      endReleaseParcels(about: header)
+      self.record(.recovered, secret: header)
+      return recovered
+    } catch {
+      await recovery.finish()
+      consent.noteFailure(VaultError(error), header)
+      throw error
+    }
+  }
+
+  static func checkDestination(
+    _ destination: RecoveryDestination, _ notes: OutputNotes
+  ) throws {
+    guard case .file(let path, let overwrites) = destination else { return }
+    do { _ = try OutputFile(path: path, overwrites: overwrites, notes: notes) } catch {
+      throw RecoveredOutput.error(error, path)
+    }
+  }
+
+  /// This device's own share, checked against the commitments: without it no peer would answer.
+  func ownShare(of record: SecretRecord, _ header: SecretHeader) throws -> HeldShare {
+    let name = record.description ?? hexadecimal(record.id)
+    guard let stored = try database.share(ofSecret: record.id)
+    else {
+      throw VaultError(
+        .refused, "this device holds no share of \(name), and peers answer only holders",
+        hint: "recover it on the device of somebody who holds one")
+    }
+    let held = try HeldShare(index: stored.index, record: stored.bytes, of: name)
+    do { try held.share.verify(against: header.commitments) } catch {
+      throw VaultError(.damaged, "this device's share of \(name) does not verify")
+    }
+    return held
+  }
+
+  /// Who may hold a share of a secret, in the order in which they are asked: those named by its dealer or its labels first, proven ones before
+  /// others.
+  func likelyHolders(_ header: SecretHeader) throws -> [PeerRecord] {
+    let labels = Set(header.labels ?? [])
+    let named = namedHolders(of: header.id.bytes)
+    func rank(_ peer: PeerRecord) -> Int {
+      var rank = peer.state == .proven ? 0 : 1
+      let isLikely = peer.introducer != nil || peer.signingKey == header.dealerKey || labels.contains(peer.name)
+      if !isLikely, !named.contains(peer.digest) { rank += 2 }
+      return rank
+    }
+    var peers = try database.peers()
+    do { peers += try introductions.introducedHolders(of: header.id.bytes) } catch {
+      // What others have said must not stand in the way of a recovery.
+      environment.log.error(
+        "the holders that were introduced for secret \(header.id) can't be read: \(VaultError(error).reason)")
+    }
+    let ordered = peers.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }
+    return ordered.map(\.element)
+  }
+
+  /// Card digests of those whom a secret's dealer has named as its holders, as far as they can be read.
+  func namedHolders(of secret: [UInt8]) -> Set<Digest> {
+    let rows = (try? database.introductions(ofSecret: secret)) ?? []
+    return Set(rows.filter { $0.state == .active }.map(\.digest))
+  }
+
+  func search(
+    _ header: SecretHeader, _ own: HeldShare, _ events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) throws -> HolderSearch {
+    let peers = try likelyHolders(header)
+    let evaluation: RistrettoPoint
+    do { evaluation = try core.evaluations.evaluation(header, own.share.index) } catch {
+      throw VaultError(.damaged, "the stored header does not fit this device's share")
+    }
+    let due = DuePieces()
+    let job = ReleaseJob(header: header, epoch: 0, own: own, evaluation: evaluation, due: due)
+    let heard = NewsOfHolders()
+    return HolderSearch(
+      peers, due: due, environment: environment, began: { events(.asking(peer: $0.name)) },
+      // Who has moved is asked once more where it is now; who is heard of only now, too.
+      learned: { [self] in newcomers(heard.take(), header) },
+      ask: { [self] peer in
+        var job = job
+        // Once each: whoever doesn't answer may have a fragment all the same.
+        if heard.isFirstQuestion(to: peer.digest) {
+          job.cards = introductions.cardExchange(with: peer, about: header) { heard.add($0) }
+        }
+        return await ask(peer, job)
+      })
+  }
+
+  /// Peers and introduced holders of a secret among these.
+  private func newcomers(_ digests: Set<Digest>, _ header: SecretHeader) -> [PeerRecord] {
+    guard !digests.isEmpty, let holders = try? likelyHolders(header) else { return [] }
+    return holders.filter { digests.contains($0.digest) }
+  }
+
+  /// What has come by parcel is used first, then a session; who can't be reached is asked by parcel if somebody waits for it.
+  private func ask(_ peer: PeerRecord, _ job: ReleaseJob) async -> HolderSearch.Answer {
+    let known = parcelAnswer(of: peer, job)
+    // What its fragment lacked then it may have again.
+    if let known, case .released(let share) = known,
+      let pieces = share.pieces as? ParcelPieces, UInt64(pieces.pieces.count) == job.header.dispersal.stripeCount
+    {
+      return known
+    }
+    let answer = await askInSession(peer, job)
+    guard case .failed(_, let failure) = answer, failure.isOfLine else {
+      return answer
+    }
+    if let known { return known }
+    // Whoever is let go because enough others have answered isn't asked in another way; nor is somebody who was only introduced.
+    guard !Task.isCancelled, peer.introducer == nil else { return answer }
+    return askByParcel(peer, job) ? .failed(peer.asked, failure.askedByParcel) : answer
+  }
+
+  private func askInSession(_ peer: PeerRecord, _ job: ReleaseJob) async -> HolderSearch.Answer {
+    let recipient: Recipient
+    // Only now: a card takes time to read, and most of a large group are not asked.
+    do { recipient = try self.directory.recipient(peer) } catch {
+      return .failed(peer.asked, LinkFailure(local: error))
+    }
+    return switch await links.send(.release(job), to: recipient) {
+    case .success(.released(let share)): .released(share)
+    case .failure(let failure): .failed(peer.asked, failure)
+    case .success:
+      .failed(peer.asked, LinkFailure(.misbehaved, "answered something else"))
+    }
+  }
+
+  /// The own fragment, unless it is missing or unreadable: then one more peer's takes its place.
+  func localPieces(
+    _ record: SecretRecord, _ header: SecretHeader, _ own: HeldShare,
+    _ events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) -> LocalPieces? {
+    do {
+      let reader = try database.openFragment(of: record.id, index: Int(own.share.index))
+      return LocalPieces(reader: reader, header: header, index: own.share.index)
+    } catch {
+      events(.problem(peer: "this device", reason: "can't read its own fragment: \(error)"))
+      return nil
+    }
+  }
+}
+
+/// Pieces of this device's own fragment.
+struct LocalPieces: PieceSource {
+  let reader: FragmentReader
+  let header: SecretHeader
+  let index: UInt8
+
+  var holder: AskedHolder? { nil }
+
+  func fetch(first: UInt64, count: Int, each: @Sendable (VerifiedPiece) -> Void) async throws(LinkFailure) {
+    for number in first..<(first + UInt64(count)) {
+      let proven = try provenPiece(number)
+      each(VerifiedPiece(bytes: proven.bytes, leaf: proven.leaf))
+    }
+  }
+
+  /// A piece with its path, checked against the root: what is sent to others is checked before.
+  func provenPiece(_ number: UInt64) throws(LinkFailure) -> (bytes: [UInt8], leaf: Digest, path: MerklePath) {
+    let plan = header.dispersal
+    do {
+      let bytes = try reader.read(
+        at: Int64(clamping: plan.pieceOffset(number)), count: plan.pieceByteCount(number))
+      let leaf = try MerkleLeaf.digest(
+        secret: header.id, fragment: index, piece: number, bytes: bytes.span.bytes)
+      let layout = try MerkleLayout(leafCount: plan.stripeCount)
+      var siblings: [Digest] = []
+      for (level, position) in layout.pathPositions(leaf: number) {
+        let offset = layout.offset(level: level, index: position)
+        siblings.append(
+          try Digest(try reader.readTrailer(at: Int64(clamping: offset), count: Digest.byteCount)))
+      }
+      let path = try MerklePath(siblings: siblings)
+      try path.verify(
+        leaf: leaf, number: number, leafCount: plan.stripeCount, root: try header.root(of: index))
+      return (bytes, leaf, path)
+    } catch {
+      throw LinkFailure(.local, "has a damaged fragment (piece \(number))", refusal: .fragmentDamaged)
+    }
+  }
+
+  func close() async {}
+}
+
+/// Holders of whom others have handed on a card in the course of a recovery.
+private final class NewsOfHolders: Sendable {
+  private let digests = Mutex<Set<Digest>>([])
+  private let asked = Mutex<Set<Digest>>([])
+
+  func isFirstQuestion(to peer: Digest) -> Bool { asked.withLock { $0.insert(peer).inserted } }
+
+  func add(_ heard: [Digest]) { digests.withLock { $0.formUnion(heard) } }
+
+  /// All that have come since the last time.
+  func take() -> Set<Digest> {
+    digests.withLock { digests in
+      defer { digests = [] }
+      return digests
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// How a dealer's word on the other holders reaches each: behind its share, in the same session, or later by itself.
+extension Sharing {
+  /// Makes the introductions that are missing, of one secret or of all: it was shared while introductions were off, or by an earlier
+  /// program, or was taken up from the files beside the database, which don't have them.
+  func completeIntroductions(ofSecret only: [UInt8]? = nil) {
+    guard introductions.usesIntroductions else { return }
+    let shares: [OutboxRecord]
+    do { shares = try database.sharesWithoutIntroduction() } catch {
+      environment.log.error("which introductions are missing can't be read: \(error)")
+      return
+    }
+    for (id, shares) in Dictionary(grouping: shares, by: \.entry.secretID) where only == nil || only == id {
+      do { try introduce(shares, of: id ?? []) } catch {
+        environment.log.error(
+          "the holders of a secret could not be introduced to one another: this device \(VaultCore.words(error))")
+      }
+    }
+  }
+
+  private func introduce(_ shares: [OutboxRecord], of id: [UInt8]) throws {
+    guard let record = try database.secret(id), record.origin == .dealt else {
+      return
+    }
+    let header = try directory.header(of: record)
+    guard header.labels != nil else { return }
+    let holders = try introductions.knownHolders(of: record)
+    for share in shares {
+      guard let peer = try database.peer(share.entry.recipient),
+        let index = share.entry.index,
+        let entry = try introductions.introduction(header, to: peer, index: index, holders, at: environment.now())
+      else { continue }
+      try database.addIntroduction(entry)
+    }
+  }
+
+  /// Ids of secrets that were shared here and whose holders haven't all taken who the others are, although they have their shares.
+  package func secretsWithWaitingIntroductions() throws -> Set<String> {
+    guard introductions.usesIntroductions else { return [] }
+    completeIntroductions()
+    return Set(
+      try database.waitingIntroductions()
+        .compactMap { $0.entry.secretID.map { hexadecimal($0) } })
+  }
+
+  /// Delivers introductions that wait although their shares are delivered, of one secret or of all.
+  func deliverIntroductions(ofSecret id: [UInt8]?) async {
+    guard introductions.usesIntroductions, let waiting = try? database.waitingIntroductions() else { return }
+    let wanted = waiting.filter { id == nil || $0.entry.secretID == id }
+    _ = await limitedConcurrency(wanted, limit: contactConcurrency) { [self] entry in
+      await deliverIntroduction(entry)
+    }
+  }
+
+  /// One attempt in a session of its own.
+  func deliverIntroduction(_ entry: OutboxRecord) async {
+    let now = environment.now()
+    do {
+      guard introductions.usesIntroductions else {
+        return try database.postponeDelivery(
+          entry.id, until: now + Introductions.unwillingPause, route: nil, error: "introductions are off")
+      }
+      let due = max(now, entry.nextAttemptAt)
+      guard let peer = try database.peer(entry.entry.recipient), let job = introductions.introductionJob(entry),
+        try database.claimDelivery(entry.id, at: due, retryAt: due + Introductions.lease)
+      else { return }
+      switch await links.send(.introduction(job), to: try directory.recipient(peer)) {
+      case .success: introductions.settle(introduction: entry, nil, route: "session")
+      case .failure(let failure): introductions.settle(introduction: entry, failure, route: "session")
+      }
+    } catch {
+      environment.log.error("an introduction could not be delivered: this device \(VaultCore.words(error))")
+    }
+  }
+
+}
