@@ -150,5 +150,5 @@ package final class Vault: Sendable {
   }
 
   /// Writes what is buffered, and ends the use of the vault.
-  package func close() { database.finish() }
+  package func close() { core.database.finish() }
 }

@@ -16,10 +16,10 @@ extension Answerer {
   func confirm(_ offer: Offer, _ header: SecretHeader) async throws -> RefusalReason? {
     let time: Int64
     do {
-      guard let wanted = try vault.confirmationTime() else { return nil }
+      guard let wanted = try room.confirmationTime() else { return nil }
       time = wanted
     } catch {
-      vault.environment.log.error("an offered share can't be judged: this device \(VaultCore.words(error))")
+      room.environment.log.error("an offered share can't be judged: this device \(VaultCore.words(error))")
       return .internalFailure
     }
     // Its dealer would take the silence for the end.
@@ -28,25 +28,25 @@ extension Answerer {
     let answerer = self
     guard let request = try await offPool({ try answerer.beginAsking(header, for: time) }) else { return .busy }
     guard request.state == .waiting else { return nil }
-    vault.recordUnlessTooMany(
+    room.recordUnlessTooMany(
       .depositRequested, peer: peer, secret: header,
       detail:
-        "request \(request.id) of \(vault.consent.fingerprint(of: peer)) waits \(DurationText.words(time)) until its user says "
+        "request \(request.id) of \(room.consent.fingerprint(of: peer)) waits \(DurationText.words(time)) until its user says "
         + "`vault requests approve \(request.id)`")
     do {
       return try await awaitAnswer(offer, request, for: time)
     } catch {
       // The dealer has gone, or this program ends: nobody could be told of an answer.
-      try? await offPool { try answerer.vault.database.removeRequest(request.id) }
+      try? await offPool { try answerer.room.database.removeRequest(request.id) }
       throw error
     }
   }
 
   /// Notes the request. Nil if too many wait; one that was approved before its connection was cut is approved still.
   private func beginAsking(_ header: SecretHeader, for time: Int64) throws -> RequestRecord? {
-    let now = vault.environment.now()
+    let now = room.environment.now()
     var isFull = false
-    let request = try vault.database.changeRequest(
+    let request = try room.database.changeRequest(
       .deposit, of: peer.digest, secret: header.id.bytes, at: now
     ) { (row, counts) throws(StoreError) in
       if let known = row, known.state == .taken, known.headerDigest == header.digest { return }
@@ -66,7 +66,7 @@ extension Answerer {
   private func awaitAnswer(
     _ offer: Offer, _ request: RequestRecord, for time: Int64
   ) async throws -> RefusalReason? {
-    let environment = vault.environment
+    let environment = room.environment
     let began = environment.monotonic()
     let interval = environment.deadlines.reply / .milliseconds(1) / 3
     var nextWord = 0.0
@@ -75,7 +75,7 @@ extension Answerer {
       let elapsed = environment.monotonic() - began
       let left = Double(time) - elapsed
       let isOver = left <= 0
-      let state = try vault.database.request(request.id)?.state
+      let state = try room.database.request(request.id)?.state
       if state != .waiting || isOver {
         if try await offPool({ try answerer.settle(request) }) { return nil }
         // The request was taken out of the list, by a newer one or a daemon that starts: nobody has said no.
@@ -92,9 +92,9 @@ extension Answerer {
 
   /// What the user has said, in the one transaction that ends the wait: whoever comes later finds nothing to decide about.
   private func settle(_ request: RequestRecord) throws -> Bool {
-    let now = vault.environment.now()
+    let now = room.environment.now()
     var isApproved = false
-    try vault.database.changeRequest(
+    try room.database.changeRequest(
       .deposit, of: peer.digest, secret: request.secretID, at: now
     ) { (row, _) throws(StoreError) in
       guard var known = row, known.id == request.id else { return }
@@ -109,10 +109,10 @@ extension Answerer {
   /// A share that has arrived needs no approval any more.
   func forgetApproval(of header: SecretHeader) {
     do {
-      guard let known = try vault.database.request(.deposit, of: peer.digest, secret: header.id.bytes) else { return }
-      try vault.database.removeRequest(known.id)
+      guard let known = try room.database.request(.deposit, of: peer.digest, secret: header.id.bytes) else { return }
+      try room.database.removeRequest(known.id)
     } catch {
-      vault.environment.log.error("a request that was met could not be removed: \(error)")
+      room.environment.log.error("a request that was met could not be removed: \(error)")
     }
   }
 }

@@ -40,7 +40,7 @@ extension Answerer {
     switch decision {
     case .willing: break
     case .refuse(let reason, let header):
-      vault.recordUnlessTooMany(.refused, peer: peer, secret: header, detail: "offered a share: \(reason)")
+      room.recordUnlessTooMany(.refused, peer: peer, secret: header, detail: "offered a share: \(reason)")
       try await reply(OfferAnswer(request: offer.request, verdict: .refused(reason)))
     case .complete:
       try await reply(OfferAnswer(request: offer.request, verdict: .complete))
@@ -63,12 +63,12 @@ extension Answerer {
     let header: SecretHeader
     do { header = try SecretHeader(bytes: offer.header) } catch { return .refuse(.invalidHeader, nil) }
     guard header.dealerKey == peer.signingKey else { return .refuse(.notTheDealer, header) }
-    guard try vault.database.tombstone(header.id.bytes) == nil else { return .refuse(.deleted, header) }
-    if let known = try vault.database.secret(header.id.bytes) {
+    guard try room.database.tombstone(header.id.bytes) == nil else { return .refuse(.deleted, header) }
+    if let known = try room.database.secret(header.id.bytes) {
       guard known.headerDigest == header.digest else { return try conflict(header) }
       // A share that is complete here is durable: the dealer missed the answer.
       guard known.ownIndex != Int(offer.index) else {
-        try vault.database.ensureCompanion(of: header.id.bytes)
+        try room.database.ensureCompanion(of: header.id.bytes)
         return .complete
       }
       return .refuse(.invalidShare, header)
@@ -78,7 +78,7 @@ extension Answerer {
       // What lies here of the same deposit already is counted, but must not stand in its own way.
       guard refusal != .internalFailure, try isUnderWay(header, offer.index) else { return .refuse(refusal, header) }
     }
-    guard vault.core.diskReserve.allows(try missingBytes(header, offer.index)) else { return .refuse(.diskFull, header) }
+    guard room.core.diskReserve.allows(try missingBytes(header, offer.index)) else { return .refuse(.diskFull, header) }
     let held: HeldShare
     do {
       held = try open(offer, header)
@@ -86,7 +86,7 @@ extension Answerer {
       return .refuse(.invalidShare, header)
     } catch {
       // This device's own trouble must not look like the dealer's fault: it may try again.
-      vault.environment.log.error("an offered share could not be opened: this device \(VaultCore.words(error))")
+      room.environment.log.error("an offered share could not be opened: this device \(VaultCore.words(error))")
       return .refuse(.internalFailure, header)
     }
     return .willing(header, held)
@@ -106,18 +106,18 @@ extension Answerer {
     } catch .diskFull {
       return .refuse(.diskFull, header)
     } catch {
-      vault.environment.log.error("an offered share can't be taken: this device \(VaultCore.words(error))")
+      room.environment.log.error("an offered share can't be taken: this device \(VaultCore.words(error))")
       return .refuse(.internalFailure, header)
     }
   }
 
   func isOverQuota() -> Bool {
-    guard let quota = vault.core.quota, let usage = try? vault.messages.usage(of: peer.digest) else { return true }
+    guard let quota = room.core.quota, let usage = try? room.messages.usage(of: peer.digest) else { return true }
     return usage.count > quota.shares || UInt64(max(0, usage.byteCount)) > quota.bytes
   }
 
   private func isUnderWay(_ header: SecretHeader, _ index: UInt8) throws -> Bool {
-    guard let fragment = try vault.database.fragment(of: header.id.bytes, index: Int(index)) else { return false }
+    guard let fragment = try room.database.fragment(of: header.id.bytes, index: Int(index)) else { return false }
     return fragment.headerDigest == header.digest && fragment.source == peer.digest
   }
 
@@ -125,25 +125,25 @@ extension Answerer {
   private func missingBytes(_ header: SecretHeader, _ index: UInt8) throws -> UInt64 {
     let plan = header.dispersal
     guard try isUnderWay(header, index),
-      let fragment = try vault.database.fragment(of: header.id.bytes, index: Int(index))
+      let fragment = try room.database.fragment(of: header.id.bytes, index: Int(index))
     else { return plan.fragmentByteCount }
     let (present, overflow) = UInt64(fragment.pieces).multipliedReportingOverflow(by: UInt64(plan.pieceByteCount(0)))
     return overflow ? 0 : plan.fragmentByteCount - min(plan.fragmentByteCount, present)
   }
 
   private func conflict(_ header: SecretHeader) throws -> Decision {
-    try vault.database.addEvidence(
+    try room.database.addEvidence(
       EvidenceRecord(
         secretID: header.id.bytes, headerDigest: header.digest, header: header.bytes, peer: peer.digest,
-        seenAt: vault.environment.now()))
-    vault.recordUnlessTooMany(.conflict, peer: peer, secret: header, detail: "showed another header for a known secret")
+        seenAt: room.environment.now()))
+    room.recordUnlessTooMany(.conflict, peer: peer, secret: header, detail: "showed another header for a known secret")
     return .refuse(.conflictingHeader, header)
   }
 
   private func open(_ offer: Offer, _ header: SecretHeader) throws -> HeldShare {
-    let dealer = try vault.directory.storedCard(peer).keys
+    let dealer = try room.directory.storedCard(peer).keys
     let sealed = try SealedShare.open(
-      offer.sealedShare.span.bytes, with: vault.identity, header: header, index: offer.index, dealer: dealer)
+      offer.sealedShare.span.bytes, with: room.identity, header: header, index: offer.index, dealer: dealer)
     return HeldShare(
       share: try KeyShare(index: sealed.share.index, bytes: try sealed.share.bytes.duplicate()),
       salt: try sealed.salt.duplicate())
@@ -159,27 +159,27 @@ extension Answerer {
     else { throw .invalid("a fragment of this size") }
     let record = FragmentRecord(
       partialOf: header.id.bytes, index: Int(offer.index), byteCount: byteCount, trailerByteCount: trailerByteCount,
-      expiresAt: vault.environment.now() + Self.partialLifetime, headerDigest: header.digest, source: peer.digest)
+      expiresAt: room.environment.now() + Self.partialLifetime, headerDigest: header.digest, source: peer.digest)
     let partial: PartialFragment
     do {
-      partial = try vault.database.openPartial(record, pieceByteCount: plan.pieceByteCount(0))
+      partial = try room.database.openPartial(record, pieceByteCount: plan.pieceByteCount(0))
     } catch StoreError.alreadyExists {
       // Left over from another attempt of the same dealer under another header: nothing was acknowledged, so it goes.
-      try vault.database.discardPartial(of: header.id.bytes, index: Int(offer.index))
-      partial = try vault.database.openPartial(record, pieceByteCount: plan.pieceByteCount(0))
+      try room.database.discardPartial(of: header.id.bytes, index: Int(offer.index))
+      partial = try room.database.openPartial(record, pieceByteCount: plan.pieceByteCount(0))
     } catch { throw error }
     var deposit = DepositInProgress(
       header: header, held: held, partial: partial,
-      receiver: DepositReceiver(header: header, index: offer.index), leaves: LeafList(), reserve: vault.core.diskReserve)
+      receiver: DepositReceiver(header: header, index: offer.index), leaves: LeafList(), reserve: room.core.diskReserve)
     let present = partial.piecesPresent
     // Pieces of an earlier attempt count after they have been hashed again, if nobody remembers their hashes.
     if present > 0 {
-      if case .fragment(let receiver, let leaves)? = vault.arrivals.take(deposit.name(from: peer), partial.found),
+      if case .fragment(let receiver, let leaves)? = room.arrivals.take(deposit.name(from: peer), partial.found),
         receiver.nextPiece == UInt64(present)
       {
         (deposit.receiver, deposit.leaves) = (receiver, leaves)
       } else if !mayReread(UInt64(present) * UInt64(partial.pieceByteCount)) {
-        throw .busy(path: vault.folders.data)
+        throw .busy(path: room.folders.data)
       }
     }
     for number in Int(clamping: deposit.receiver.nextPiece)..<present {
@@ -204,21 +204,21 @@ extension Answerer {
     deposit = nil
     do {
       guard running.reserve.allows(UInt64(piece.bytes.count)) else {
-        throw StoreError.diskFull(path: vault.folders.data)
+        throw StoreError.diskFull(path: room.folders.data)
       }
       let leaf = try running.receiver.take(number: piece.number, bytes: piece.bytes.span.bytes)
       try running.partial.append(piece.bytes.span.bytes)
       running.leaves.append(leaf)
       if running.receiver.nextPiece.isMultiple(of: Self.checkpointInterval) {
-        try vault.database.checkpoint(
-          running.partial, expiresAt: vault.environment.now() + Self.partialLifetime)
+        try room.database.checkpoint(
+          running.partial, expiresAt: room.environment.now() + Self.partialLifetime)
       }
     } catch StoreError.diskFull {
       running.failure = .diskFull
     } catch is ProtocolError {
       running.failure = .invalidFragment
     } catch {
-      vault.environment.log.error("a piece could not be stored: this device \(VaultCore.words(error))")
+      room.environment.log.error("a piece could not be stored: this device \(VaultCore.words(error))")
       running.failure = .internalFailure
     }
     deposit = running
@@ -233,10 +233,10 @@ extension Answerer {
     let refusal = isPremature ? .invalidFragment : try await offPool { answerer.finish(running) }
     if isPremature { answerer.keep(running) }
     if let refusal {
-      vault.recordUnlessTooMany(
+      room.recordUnlessTooMany(
         .refused, peer: peer, secret: running.header, detail: "the deposit failed: \(refusal)")
     } else {
-      vault.record(.shareReceived, peer: peer, secret: running.header)
+      room.record(.shareReceived, peer: peer, secret: running.header)
       forgetApproval(of: running.header)
     }
     try await reply(DepositResult(request: end.request, refusal: refusal))
@@ -262,9 +262,9 @@ extension Answerer {
         id: header.id.bytes, askTag: try AskTag.of(header.id), headerDigest: header.digest, header: header.bytes,
         origin: .held, dealer: peer.digest, description: header.description.isEmpty ? nil : header.description,
         kind: header.kind, threshold: header.scheme.threshold, shareCount: header.scheme.shareCount,
-        ownIndex: running.partial.index, createdAt: header.createdAt, receivedAt: vault.environment.now())
+        ownIndex: running.partial.index, createdAt: header.createdAt, receivedAt: room.environment.now())
       let record = try HeldShare.record(share: running.held.share, salt: running.held.salt)
-      switch try vault.database.deposit(secret, share: record, index: running.partial.index, fragment: fragment) {
+      switch try room.database.deposit(secret, share: record, index: running.partial.index, fragment: fragment) {
       case .stored, .alreadyStored: return nil
       case .conflictsWith: return .conflictingHeader
       case .deleted: return .deleted
@@ -278,13 +278,13 @@ extension Answerer {
       try? discard(running)
       return .diskFull
     } catch {
-      vault.environment.log.error("a deposit could not be kept: this device \(VaultCore.words(error))")
+      room.environment.log.error("a deposit could not be kept: this device \(VaultCore.words(error))")
       return .internalFailure
     }
   }
 
   private func discard(_ running: DepositInProgress) throws(StoreError) {
-    try vault.database.discardPartial(of: running.header.id.bytes, index: running.partial.index)
+    try room.database.discardPartial(of: running.header.id.bytes, index: running.partial.index)
   }
 
   /// The session ended in the middle: what has arrived stays for the next attempt.
@@ -295,13 +295,13 @@ extension Answerer {
   }
 
   private func keep(_ running: DepositInProgress) {
-    try? vault.database.checkpoint(
-      running.partial, expiresAt: vault.environment.now() + Self.partialLifetime)
+    try? room.database.checkpoint(
+      running.partial, expiresAt: room.environment.now() + Self.partialLifetime)
     // Unless this device itself was at fault, what was hashed is what is in the file.
     guard (running.failure ?? .invalidFragment) == .invalidFragment,
       running.receiver.nextPiece == UInt64(running.partial.piecesPresent), let mark = try? running.partial.mark()
     else { return }
-    vault.arrivals.keep(
+    room.arrivals.keep(
       .fragment(running.receiver, running.leaves.remembered), running.name(from: peer), mark)
   }
 }

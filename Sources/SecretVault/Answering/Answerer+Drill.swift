@@ -26,21 +26,21 @@ extension Answerer {
     do {
       answer = try ownProof(request, nonce: proof.nonce, header, index)
     } catch {
-      vault.environment.log.error("the share of secret \(header.id) is damaged: this device \(VaultCore.words(error))")
+      room.environment.log.error("the share of secret \(header.id) is damaged: this device \(VaultCore.words(error))")
       return try await reply(DrillRefusal(request: request.request, reason: .invalidShare))
     }
     dialogue.drilled(request: request.request)
     drilled = (header.id, index)
     drilledByteCount = 0
-    vault.recordUnlessTooMany(.shareDrilled, peer: asker(about: header.id.bytes) ?? peer, secret: header)
-    let reach = knowsIntroductions && vault.introductions.usesIntroductions ? reach(header.id) : nil
+    room.recordUnlessTooMany(.shareDrilled, peer: asker(about: header.id.bytes) ?? peer, secret: header)
+    let reach = knowsIntroductions && room.introductions.usesIntroductions ? reach(header.id) : nil
     try await reply(DrillAnswer(possession: answer, reach: reach))
   }
 
   /// Whom this device could reach if it had to recover the secret. What can't be read isn't told.
   private func reach(_ id: SecretID) -> HolderReach? {
-    guard let record = try? vault.database.secret(id.bytes) else { return nil }
-    return try? vault.introductions.reach(of: record, beside: peer)
+    guard let record = try? room.database.secret(id.bytes) else { return nil }
+    return try? room.introductions.reach(of: record, beside: peer)
   }
 
   /// Shows pieces of the fragment, each checked against the root before it leaves.
@@ -57,7 +57,7 @@ extension Answerer {
       do {
         proven = try pieces.provenPiece(number)
       } catch {
-        vault.environment.log.error("the fragment of secret \(pieces.header.id) is damaged: \(error.reason)")
+        room.environment.log.error("the fragment of secret \(pieces.header.id) is damaged: \(error.reason)")
         return try await reply(DrillPiecesEnd(request: request.request, refusal: .fragmentDamaged))
       }
       drilledByteCount += UInt64(proven.bytes.count)
@@ -73,10 +73,10 @@ extension Answerer {
   /// The secret that a drill names exactly, with the number of the own share. The share itself is opened only for whoever has
   /// proved that it may know of it.
   private func drillable(_ request: DrillRequest) -> (SecretHeader, UInt8)? {
-    guard request.epoch == 0, let record = try? vault.database.secret(askTag: request.tag),
+    guard request.epoch == 0, let record = try? room.database.secret(askTag: request.tag),
       record.headerDigest == request.headerDigest, asker(about: record.id) != nil,
       let index = record.ownIndex.flatMap({ UInt8(exactly: $0) }),
-      let header = try? vault.directory.header(of: record)
+      let header = try? room.directory.header(of: record)
     else { return nil }
     return (header, index)
   }
@@ -86,10 +86,10 @@ extension Answerer {
   ) -> Bool {
     let exchange = PossessionExchange(
       header: header, epoch: request.epoch, purpose: .drill, role: .requester, prover: peer.digest,
-      verifier: vault.identity.keys.digest, kind: bindingKind, binding: channel.handshakeHash, nonce: nonce)
+      verifier: room.identity.keys.digest, kind: bindingKind, binding: channel.handshakeHash, nonce: nonce)
     do {
       try exchange.verify(proof.possession, ownIndex: index) { (index) throws(ProtocolError) in
-        try vault.core.evaluations.evaluation(header, index)
+        try room.core.evaluations.evaluation(header, index)
       }
       return true
     } catch {
@@ -100,7 +100,7 @@ extension Answerer {
   private func ownProof(
     _ request: DrillRequest, nonce: [UInt8], _ header: SecretHeader, _ index: UInt8
   ) throws -> Possession {
-    guard let stored = try vault.database.share(ofSecret: header.id.bytes) else {
+    guard let stored = try room.database.share(ofSecret: header.id.bytes) else {
       throw StoreError.notFound("the share of secret \(header.id)")
     }
     let held = try HeldShare(index: stored.index, record: stored.bytes, of: header.id.description)
@@ -108,17 +108,17 @@ extension Answerer {
     // A proof by a share that is not the committed one would fail at the requester, who could not say why.
     try held.share.verify(against: header.commitments)
     let exchange = PossessionExchange(
-      header: header, epoch: request.epoch, purpose: .drill, role: .holder, prover: vault.identity.keys.digest,
+      header: header, epoch: request.epoch, purpose: .drill, role: .holder, prover: room.identity.keys.digest,
       verifier: peer.digest, kind: bindingKind, binding: channel.handshakeHash, nonce: nonce)
     return try exchange.prove(
       request: request.request, share: held.share, salt: held.salt,
-      evaluation: try vault.core.evaluations.evaluation(header, index))
+      evaluation: try room.core.evaluations.evaluation(header, index))
   }
 
   /// Whoever checks a secret of others' asks all its peers, so a secret that is not here is everyday.
   private func noteDrillRefusal(_ request: DrillRequest) {
-    guard let record = try? vault.database.secret(askTag: request.tag) else { return }
-    vault.recordUnlessTooMany(
-      .refused, peer: peer, secret: try? vault.directory.header(of: record), detail: "asked for a drill without a share")
+    guard let record = try? room.database.secret(askTag: request.tag) else { return }
+    room.recordUnlessTooMany(
+      .refused, peer: peer, secret: try? room.directory.header(of: record), detail: "asked for a drill without a share")
   }
 }

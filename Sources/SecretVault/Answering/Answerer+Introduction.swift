@@ -8,22 +8,22 @@ extension Answerer {
   /// introduced for others alone.
   func asker(about secret: [UInt8]) -> PeerRecord? {
     guard peer.introducer != nil else { return peer }
-    do { return try vault.introductions.introducedHolder(peer.digest, of: secret) ?? acceptedMeanwhile(secret) } catch {
-      vault.environment.log.error("an introduced holder can't be looked up: this device \(VaultCore.words(error))")
+    do { return try room.introductions.introducedHolder(peer.digest, of: secret) ?? acceptedMeanwhile(secret) } catch {
+      room.environment.log.error("an introduced holder can't be looked up: this device \(VaultCore.words(error))")
       return nil
     }
   }
 
   /// Somebody whom the user has made a peer while the session is open may still ask what it was introduced for.
   private func acceptedMeanwhile(_ secret: [UInt8]) throws -> PeerRecord? {
-    guard try vault.database.introduction(of: peer.digest, secret: secret)?.state == .active else { return nil }
-    return try vault.database.peer(peer.digest)
+    guard try room.database.introduction(of: peer.digest, secret: secret)?.state == .active else { return nil }
+    return try room.database.peer(peer.digest)
   }
 
   /// Whether the other side may still ask for anything: it is a peer, or was introduced, and neither was removed.
   mutating func isStillKnown() -> Bool {
-    if (try? vault.database.isPeer(peer.digest, mark: &trustMark)) == true { return true }
-    return peer.introducer != nil && vault.introductions.isIntroduced(peer.digest, mark: &introductionMark)
+    if (try? room.database.isPeer(peer.digest, mark: &trustMark)) == true { return true }
+    return peer.introducer != nil && room.introductions.isIntroduced(peer.digest, mark: &introductionMark)
   }
 
   /// Keeps what a dealer says about the holders of its secret.
@@ -31,28 +31,28 @@ extension Answerer {
     let answerer = self
     let refusal = try await offPool { answerer.take(introduction) }
     if let refusal {
-      vault.recordUnlessTooMany(.refused, peer: peer, detail: "introduced holders of a secret: \(refusal)")
+      room.recordUnlessTooMany(.refused, peer: peer, detail: "introduced holders of a secret: \(refusal)")
     }
     try await reply(IntroductionResult(request: introduction.request, refusal: refusal))
   }
 
   private func take(_ introduction: Introduction) -> RefusalReason? {
     do {
-      guard vault.introductions.usesIntroductions else { return .notAccepted }
+      guard room.introductions.usesIntroductions else { return .notAccepted }
       if let refusal = limitRefusal(UInt64(introduction.sealed.count)) { return refusal }
-      guard vault.core.diskReserve.allows(UInt64(introduction.sealed.count)) else { return .diskFull }
-      guard let record = try vault.database.secret(introduction.secret), record.origin == .held,
+      guard room.core.diskReserve.allows(UInt64(introduction.sealed.count)) else { return .diskFull }
+      guard let record = try room.database.secret(introduction.secret), record.origin == .held,
         record.dealer == peer.digest, record.ownIndex == Int(introduction.index)
       else { return .unavailable }
       let holders = try IntroductionBundle.open(
-        introduction.sealed.span.bytes, with: vault.identity, header: try vault.directory.header(of: record),
-        index: introduction.index, dealer: try vault.directory.storedCard(peer).keys)
-      guard case .refused(let reason) = try vault.introductions.introduce(holders, record) else { return nil }
+        introduction.sealed.span.bytes, with: room.identity, header: try room.directory.header(of: record),
+        index: introduction.index, dealer: try room.directory.storedCard(peer).keys)
+      guard case .refused(let reason) = try room.introductions.introduce(holders, record) else { return nil }
       return reason
     } catch is ProtocolError {
       return .notAccepted
     } catch {
-      vault.environment.log.error("an introduction could not be kept: this device \(VaultCore.words(error))")
+      room.environment.log.error("an introduction could not be kept: this device \(VaultCore.words(error))")
       return .internalFailure
     }
   }
@@ -61,13 +61,13 @@ extension Answerer {
   mutating func give(_ request: CardRequest) async throws {
     let secret = released[request.request]?.id ?? drilled?.id
     var cards = Cards(request: request.request, cards: [])
-    if let secret, !cardsGiven.contains(secret), vault.introductions.usesIntroductions, asker(about: secret.bytes) != nil {
+    if let secret, !cardsGiven.contains(secret), room.introductions.usesIntroductions, asker(about: secret.bytes) != nil {
       do {
-        if let record = try vault.database.secret(secret.bytes) {
-          cards = try vault.introductions.newerCards(than: request, for: peer.digest, about: record)
+        if let record = try room.database.secret(secret.bytes) {
+          cards = try room.introductions.newerCards(than: request, for: peer.digest, about: record)
         }
       } catch {
-        vault.environment.log.error("newer cards can't be given: this device \(VaultCore.words(error))")
+        room.environment.log.error("newer cards can't be given: this device \(VaultCore.words(error))")
       }
     }
     if let secret, !cards.cards.isEmpty { cardsGiven.insert(secret) }

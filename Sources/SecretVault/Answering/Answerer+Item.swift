@@ -40,8 +40,8 @@ extension Answerer {
     // Taking a large item up again means reading and hashing all that is there.
     switch try await offPool({ try answerer.accept(offer) }) {
     case .refuse(let reason, let keyID):
-      vault.recordUnlessTooMany(
-        .refused, peer: peer, secret: keyID.flatMap { vault.items.storedHeader($0) }, detail: "sent an item: \(reason)")
+      room.recordUnlessTooMany(
+        .refused, peer: peer, secret: keyID.flatMap { room.items.storedHeader($0) }, detail: "sent an item: \(reason)")
       try await reply(ItemAnswer(request: offer.request, verdict: .refused(reason)))
     case .complete:
       try await reply(ItemAnswer(request: offer.request, verdict: .complete))
@@ -69,19 +69,19 @@ extension Answerer {
     guard let byteCount = Int64(exactly: header.ciphertextByteCount),
       !byteCount.addingReportingOverflow(Int64(offer.header.count)).overflow
     else { return .refuse(.quotaBytes, keyID) }
-    guard let key = try vault.database.secret(keyID), key.kind == SecretHeader.encryptionKeyKind, key.ownIndex != nil
+    guard let key = try room.database.secret(keyID), key.kind == SecretHeader.encryptionKeyKind, key.ownIndex != nil
     else { return .refuse(.keyNotHeld, nil) }
     // What the user has accepted or made is durable: the sender missed the answer, or somebody else sent the same. Under another key it is
     // another item, whose maker may have taken the id from this one.
-    if let settled = try vault.database.item(header.id), settled.keyID == keyID, settled.origin != .group,
+    if let settled = try room.database.item(header.id), settled.keyID == keyID, settled.origin != .group,
       !settled.isUnopened
     {
       return settled.header == offer.header ? .complete : .refuse(.conflictingHeader, keyID)
     }
     // All else only its bytes say: somebody without the key may have sent others under this header. So what each peer has sent lies by
     // itself.
-    let id = try vault.database.arrivalID(of: header.id, from: peer.digest)
-    let known = try vault.database.item(id)
+    let id = try room.database.arrivalID(of: header.id, from: peer.digest)
+    let known = try room.database.item(id)
     if let known, known.state != .arriving {
       guard known.header == offer.header else { return .refuse(.conflictingHeader, keyID) }
       guard let digest = try digest(of: known) else { return .refuse(.busy, keyID) }
@@ -94,7 +94,7 @@ extension Answerer {
     }
     let record = ItemRecord(
       id: id, keyID: keyID, header: offer.header, byteCount: byteCount, state: .arriving, origin: .sent,
-      sender: peer.digest, label: nil, receivedAt: vault.environment.now())
+      sender: peer.digest, label: nil, receivedAt: room.environment.now())
     do {
       return try begin(record, offer.digest)
     } catch {
@@ -109,8 +109,8 @@ extension Answerer {
 
   /// The digest of an item's ciphertext as it lies here; nil if the peer has had too much read for it.
   private func digest(of known: ItemRecord) throws -> Digest? {
-    if let digest = vault.arrivals.digest(ofItem: known.id, receivedAt: known.receivedAt) { return digest }
-    let file = try vault.database.openItem(known)
+    if let digest = room.arrivals.digest(ofItem: known.id, receivedAt: known.receivedAt) { return digest }
+    let file = try room.database.openItem(known)
     let total = UInt64(known.byteCount)
     guard mayReread(total) else { return nil }
     var digest = try ItemDigest(byteCount: total)
@@ -123,21 +123,21 @@ extension Answerer {
       offset += Int64(count)
     }
     let result = try digest.digest()
-    vault.arrivals.note(result, ofItem: known.id, receivedAt: known.receivedAt)
+    room.arrivals.note(result, ofItem: known.id, receivedAt: known.receivedAt)
     return result
   }
 
   /// Whether so much may be read and hashed for this peer once more.
   func mayReread(_ byteCount: UInt64) -> Bool {
-    vault.arrivals.mayReread(byteCount, for: peer.digest, at: vault.environment.monotonic())
+    room.arrivals.mayReread(byteCount, for: peer.digest, at: room.environment.monotonic())
   }
 
   /// Notes what arrives, if there is room for it.
   private func begin(_ record: ItemRecord, _ expected: Digest) throws(StoreError) -> Decision {
-    guard let file = try vault.database.beginArrival(record) else { return .refuse(.keyNotHeld, nil) }
+    guard let file = try room.database.beginArrival(record) else { return .refuse(.keyNotHeld, nil) }
     // Other sessions of the same peer may have passed the same check a moment ago.
     if isOverQuota() {
-      try vault.database.discardArrival(record.id)
+      try room.database.discardArrival(record.id)
       return .refuse(.quotaBytes, record.keyID)
     }
     return try begin(record, expected, file)
@@ -149,17 +149,17 @@ extension Answerer {
     let front = Int64(record.header.count)
     var digest: ItemDigest
     do { digest = try ItemDigest(byteCount: total) } catch { throw .sodium(error) }
-    let reserve = vault.core.diskReserve
+    let reserve = room.core.diskReserve
     let size = try file.byteCount()
     let begun = size < front ? [] : try file.read(count: record.header.count, at: 0)
     if begun != record.header {
-      guard reserve.allows(total) else { throw .diskFull(path: vault.folders.data) }
+      guard reserve.allows(total) else { throw .diskFull(path: room.folders.data) }
       try file.truncate(to: 0)
       try file.write(record.header, at: 0)
     } else {
       let present = UInt64(min(size - front, record.byteCount))
-      guard reserve.allows(total - present) else { throw .diskFull(path: vault.folders.data) }
-      if case .item(let box)? = vault.arrivals.take(arrivalName(record), try file.mark()), let known = box.take() {
+      guard reserve.allows(total - present) else { throw .diskFull(path: room.folders.data) }
+      if case .item(let box)? = room.arrivals.take(arrivalName(record), try file.mark()), let known = box.take() {
         digest = known
       } else if present > 0, !mayReread(present) {
         return .refuse(.busy, record.keyID)
@@ -187,7 +187,7 @@ extension Answerer {
     if running.failure == nil {
       do {
         guard running.reserve.allows(UInt64(piece.bytes.count)) else {
-          throw StoreError.diskFull(path: vault.folders.data)
+          throw StoreError.diskFull(path: room.folders.data)
         }
         try running.digest.take(number: piece.number, bytes: piece.bytes.span.bytes)
         try running.file.write(
@@ -197,7 +197,7 @@ extension Answerer {
       } catch is ProtocolError {
         running.failure = .invalidFragment
       } catch {
-        vault.environment.log.error("a piece of an item could not be stored: this device \(VaultCore.words(error))")
+        room.environment.log.error("a piece of an item could not be stored: this device \(VaultCore.words(error))")
         running.failure = .internalFailure
       }
     }
@@ -211,11 +211,11 @@ extension Answerer {
     let answerer = self
     let isPremature = box.isPremature
     let (refusal, keyID) = try await offPool { answerer.finish(box) }
-    let header = keyID.flatMap { vault.items.storedHeader($0) }
+    let header = keyID.flatMap { room.items.storedHeader($0) }
     if let refusal {
-      vault.recordUnlessTooMany(.refused, peer: peer, secret: header, detail: "sent an item: \(refusal)")
+      room.recordUnlessTooMany(.refused, peer: peer, secret: header, detail: "sent an item: \(refusal)")
     } else {
-      vault.recordUnlessTooMany(.itemReceived, peer: peer, secret: header, detail: "it waits for 'vault item accept'")
+      room.recordUnlessTooMany(.itemReceived, peer: peer, secret: header, detail: "it waits for 'room item accept'")
     }
     try await reply(ItemResult(request: end.request, refusal: refusal))
     // No program of ours says that this was all before it was. A parcel ends by itself.
@@ -236,7 +236,7 @@ extension Answerer {
   private func keepHashed(_ running: consuming ItemInProgress) {
     guard (running.failure ?? .invalidFragment) == .invalidFragment, let mark = try? running.file.mark() else { return }
     let name = arrivalName(running.record)
-    vault.arrivals.keep(.item(ArrivalMemory.DigestBox(running.intoHash())), name, mark)
+    room.arrivals.keep(.item(ArrivalMemory.DigestBox(running.intoHash())), name, mark)
   }
 
   private func finish(_ box: ItemBox) -> (RefusalReason?, [UInt8]?) {
@@ -244,7 +244,7 @@ extension Answerer {
     var record = running.record
     let (failure, expected, file) = (running.failure, running.expected, running.file)
     if let failure, failure != .invalidFragment {
-      if failure == .diskFull { try? vault.database.discardArrival(record.id) }
+      if failure == .diskFull { try? room.database.discardArrival(record.id) }
       return (failure, record.keyID)
     }
     // Pieces that are missing may come another time; wrong ones go.
@@ -254,24 +254,24 @@ extension Answerer {
     }
     let digest = try? running.intoDigest()
     guard digest == expected else {
-      try? vault.database.discardArrival(record.id)
+      try? room.database.discardArrival(record.id)
       return (.invalidFragment, record.keyID)
     }
     record.state = .waiting
-    record.receivedAt = vault.environment.now()
+    record.receivedAt = room.environment.now()
     do {
-      switch try vault.database.addItem(record, file: file) {
+      switch try room.database.addItem(record, file: file) {
       case .stored:
-        vault.arrivals.note(expected, ofItem: record.id, receivedAt: record.receivedAt)
+        room.arrivals.note(expected, ofItem: record.id, receivedAt: record.receivedAt)
         return (nil, record.keyID)
       case .alreadyStored: return (nil, record.keyID)
       case .keyNotHeld: return (.keyNotHeld, nil)
       }
     } catch .diskFull {
-      try? vault.database.discardArrival(record.id)
+      try? room.database.discardArrival(record.id)
       return (.diskFull, record.keyID)
     } catch {
-      vault.environment.log.error("an item could not be kept: this device \(VaultCore.words(error))")
+      room.environment.log.error("an item could not be kept: this device \(VaultCore.words(error))")
       return (.internalFailure, record.keyID)
     }
   }

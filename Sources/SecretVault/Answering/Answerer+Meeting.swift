@@ -48,9 +48,9 @@ extension Answerer {
 
   private mutating func begin(_ greeting: CourierGreeting) async throws {
     meeting = nil
-    let note = MeetingNote(vault, with: peer, isNearby: isNearby, isDialled: false)
-    guard let place = vault.carrying.meetings.begin(with: peer.digest, isDialling: false),
-      vault.carrying.meetings.admits(peer.digest, at: vault.environment.monotonic())
+    let note = MeetingNote(room.meetings, with: peer, isNearby: isNearby, isDialled: false)
+    guard let place = room.carrying.memory.begin(with: peer.digest, isDialling: false),
+      room.carrying.memory.admits(peer.digest, at: room.environment.monotonic())
     else {
       dialogue.metToTheEnd()
       try await reply(CourierEnd(request: greeting.request))
@@ -59,18 +59,18 @@ extension Answerer {
     }
     await meetingNote?.end(.brokenOff)
     meetingNote = note
-    let (vault, peer, isNearby) = (vault, peer, isNearby)
+    let (meetings, peer, isNearby) = (room.meetings, peer, isNearby)
     let theirs = CarrierGreeting(greeting)
     let words = greeting.receipts.compactMap { CarriedReceipt($0) }
     let (desk, learned, receipts) = try await offPool {
-      let desk = try CourierDesk(vault, meeting: peer, isNearby: isNearby)
+      let desk = try CourierDesk(meetings, meeting: peer, isNearby: isNearby)
       let learned = try desk.learn(words)
       return (desk, learned, try desk.receipts(for: theirs))
     }
     var meeting = AnsweredMeeting(
       request: greeting.request, desk: desk, place: place, theirs: theirs,
-      patience: MeetingPatience(vault.environment, isNearby: isNearby), note: note,
-      intake: MeetingIntake([], [], vault.carrying.meetings))
+      patience: MeetingPatience(room.environment, isNearby: isNearby), note: note,
+      intake: MeetingIntake([], [], room.carrying.memory))
     meeting.report.receipts += learned
     self.meeting = meeting
     note.told(receipts.count)
@@ -91,7 +91,7 @@ extension Answerer {
     meeting.patience.isForCarrying = isForCarrying
     meeting.report.receipts += learned
     meeting.offers = own
-    meeting.intake = MeetingIntake(theirs, replies, vault.carrying.meetings)
+    meeting.intake = MeetingIntake(theirs, replies, room.carrying.memory)
     self.meeting = meeting
     let answers = replies.messages
     dialogue.wants(answers.compactMap { if case .wanted = $0.answer { $0.copy } else { nil } })
@@ -151,7 +151,7 @@ extension Answerer {
 
   /// A meeting that has brought something counts at once, however it ends.
   private func noteUse(of meeting: AnsweredMeeting) {
-    if meeting.report.hasMovedParcels { vault.carrying.meetings.noteUseful(peer.digest) }
+    if meeting.report.hasMovedParcels { room.carrying.memory.noteUseful(peer.digest) }
   }
 
   /// Gives the next parcel, and waits for what becomes of it; or says that this was all.
@@ -161,7 +161,7 @@ extension Answerer {
       let desk = meeting.desk
       let isTheirs = meeting.isTheirs(header)
       // What there is no memory for now goes the next time.
-      guard let copy = header.copy.message, let room = vault.carrying.meetings.room(for: header.size),
+      guard let copy = header.copy.message, let room = room.carrying.memory.room(for: header.size),
         let content = try await offPool({ try desk.content(of: header, isTheirs: isTheirs) })
       else { continue }
       defer { withExtendedLifetime(room) {} }
@@ -181,7 +181,7 @@ extension Answerer {
     }
     self.meeting = nil
     dialogue.metToTheEnd()
-    vault.meetings.finishedMeeting(with: peer, meeting.report)
+    room.meetings.finishedMeeting(with: peer, meeting.report)
     // Who hears the end may begin anew at once.
     meeting.place.end()
     try await reply(CourierEnd(request: meeting.request))

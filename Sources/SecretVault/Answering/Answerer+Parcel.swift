@@ -18,10 +18,10 @@ extension Answerer {
     case .full: return .busy
     case .none(let isNew):
       if isNew, let request {
-        let time = DurationText.words(max(1, end - vault.environment.now()))
-        vault.recordUnlessTooMany(
+        let time = DurationText.words(max(1, end - room.environment.now()))
+        room.recordUnlessTooMany(
           .depositRequested, peer: peer, secret: header,
-          detail: "request \(request.id) of \(vault.consent.fingerprint(of: peer)), which came by parcel, waits \(time) until "
+          detail: "request \(request.id) of \(room.consent.fingerprint(of: peer)), which came by parcel, waits \(time) until "
             + "its user says `vault requests approve \(request.id)`")
       }
       // The words of a session; the channel knows what they mean to a parcel.
@@ -37,9 +37,9 @@ extension Answerer {
 
   /// What the user has said, in one transaction with taking note of it.
   private func word(about header: SecretHeader, until end: Int64) throws -> (Word, RequestRecord?) {
-    let now = vault.environment.now()
+    let now = room.environment.now()
     var word = Word.full
-    let request = try vault.database.changeRequest(
+    let request = try room.database.changeRequest(
       .deposit, of: peer.digest, secret: header.id.bytes, at: now
     ) { (row, counts) throws(StoreError) in
       if var known = row, known.headerDigest == header.digest {

@@ -21,13 +21,13 @@ extension Answerer {
       return
     }
     if let refusal = limitRefusal(header.dispersal.fragmentByteCount) {
-      vault.recordUnlessTooMany(
+      room.recordUnlessTooMany(
         .refused, peer: peer, secret: header, detail: "asked over Bluetooth for more than ble-limit allows")
       return try await reply(Refusal(request: request.request, reason: refusal))
     }
     // Only now, behind the proof, may an answer tell that there is a share here and how its user guards it.
     let asker = asker(about: header.id.bytes) ?? peer
-    if case .refusal(let reason, let wait) = vault.consent.consent(to: asker, header) {
+    if case .refusal(let reason, let wait) = room.consent.consent(to: asker, header) {
       // A program that doesn't know of waiting can't read how long; that somebody is asked comes closest.
       let told = reason == .releaseDelayed && !knowsConsent ? .userAsked : reason
       return try await reply(Refusal(request: request.request, reason: told, wait: wait))
@@ -36,14 +36,14 @@ extension Answerer {
     released[request.request] = (header.id, held.share.index)
     // Noted before it happens, because sending may fail half-way: a release that nobody knows of would be worse than a
     // line too many. The log is committed in groups, so only a crash within the next second can lose the line.
-    if vault.consent.releases.isFirst(header.id, to: peer.digest, at: vault.environment.monotonic()) {
-      vault.record(.shareReleased, peer: asker, secret: header)
+    if room.consent.releases.isFirst(header.id, to: peer.digest, at: room.environment.monotonic()) {
+      room.record(.shareReleased, peer: asker, secret: header)
     } else {
-      vault.recordUnlessTooMany(.shareReleased, peer: asker, secret: header)
+      room.recordUnlessTooMany(.shareReleased, peer: asker, secret: header)
     }
     let channel = channel
     let number = request.request
-    try await withDeadline(vault.environment.deadlines.reply, sleeper: vault.environment.sleep) {
+    try await withDeadline(room.environment.deadlines.reply, sleeper: room.environment.sleep) {
       () async throws(SessionError) in
       try await channel.send(type: Release.type.rawValue, count: Release.byteCount) {
         (writer) throws(WireError) in
@@ -54,12 +54,12 @@ extension Answerer {
 
   /// Whoever recovers asks all its peers, so a secret that is not here is everyday; a wrong proof for one that is here isn't.
   private func noteRefusal(_ request: ReleaseRequest) {
-    guard let record = try? vault.database.secret(askTag: request.tag) else {
-      vault.recordUnlessTooMany(.notHeld, peer: peer, detail: "asked for a share that is not here")
+    guard let record = try? room.database.secret(askTag: request.tag) else {
+      room.recordUnlessTooMany(.notHeld, peer: peer, detail: "asked for a share that is not here")
       return
     }
-    vault.recordUnlessTooMany(
-      .refused, peer: peer, secret: try? vault.directory.header(of: record), detail: "asked for a share without a right to it")
+    room.recordUnlessTooMany(
+      .refused, peer: peer, secret: try? room.directory.header(of: record), detail: "asked for a share without a right to it")
   }
 
   /// The secret and own share that a request names exactly, or nil. A share that can't be read is one that isn't here: the
@@ -68,16 +68,16 @@ extension Answerer {
     do {
       return try stored(request)
     } catch {
-      vault.environment.log.error("a share that was asked for can't be read: this device \(VaultCore.words(error))")
+      room.environment.log.error("a share that was asked for can't be read: this device \(VaultCore.words(error))")
       return nil
     }
   }
 
   private func stored(_ request: ReleaseRequest) throws -> (SecretHeader, HeldShare)? {
-    guard let record = try vault.database.secret(askTag: request.tag), record.headerDigest == request.headerDigest,
-      request.epoch == 0, asker(about: record.id) != nil, let stored = try vault.database.share(ofSecret: record.id)
+    guard let record = try room.database.secret(askTag: request.tag), record.headerDigest == request.headerDigest,
+      request.epoch == 0, asker(about: record.id) != nil, let stored = try room.database.share(ofSecret: record.id)
     else { return nil }
-    let header = try vault.directory.header(of: record)
+    let header = try room.directory.header(of: record)
     return (header, try HeldShare(index: stored.index, record: stored.bytes, of: header.id.description))
   }
 
@@ -86,10 +86,10 @@ extension Answerer {
   ) -> Bool {
     let exchange = PossessionExchange(
       header: header, epoch: request.epoch, purpose: .release, prover: peer.digest,
-      verifier: vault.identity.keys.digest, kind: bindingKind, binding: channel.handshakeHash, nonce: nonce)
+      verifier: room.identity.keys.digest, kind: bindingKind, binding: channel.handshakeHash, nonce: nonce)
     do {
       try exchange.verify(possession, ownIndex: held.share.index) { (index) throws(ProtocolError) in
-        try vault.core.evaluations.evaluation(header, index)
+        try room.core.evaluations.evaluation(header, index)
       }
       return true
     } catch {
@@ -100,8 +100,8 @@ extension Answerer {
   /// The fragment's file, opened when its first piece is asked for. One a secret and session: descriptors are few.
   mutating func fragment(of id: SecretID, index: UInt8) -> LocalPieces? {
     if let open = fragments[id] { return open }
-    guard let record = try? vault.database.secret(id.bytes), let header = try? vault.directory.header(of: record),
-      let reader = try? vault.database.openFragment(of: id.bytes, index: Int(index))
+    guard let record = try? room.database.secret(id.bytes), let header = try? room.directory.header(of: record),
+      let reader = try? room.database.openFragment(of: id.bytes, index: Int(index))
     else { return nil }
     let pieces = LocalPieces(reader: reader, header: header, index: index)
     if fragments.count >= Self.openFragmentLimit { fragments.removeAll() }
@@ -124,7 +124,7 @@ extension Answerer {
       do {
         proven = try pieces.provenPiece(number)
       } catch {
-        vault.environment.log.error("the fragment of secret \(pieces.header.id) is damaged: \(error.reason)")
+        room.environment.log.error("the fragment of secret \(pieces.header.id) is damaged: \(error.reason)")
         return try await reply(PiecesEnd(request: request.request, refusal: .fragmentDamaged))
       }
       try await reply(

@@ -53,7 +53,7 @@ extension Answering {
       opening = try OpeningChallenge.of(channel.handshakeHash)
     } catch { throw VaultError(.other, "a parcel can't be opened: \(error)") }
     var answerer = Answerer(
-      vault: self, channel: channel, peer: peer, isNearby: false, parcelEnd: letter.expiresAt, opening: opening)
+      room: self, channel: channel, peer: peer, isNearby: false, parcelEnd: letter.expiresAt, opening: opening)
     let ending = await answerer.run()
     switch (channel.outcome, ending) {
     case (.postponed(let isForUser), _):

@@ -70,13 +70,13 @@ extension Answering {
       dealer = introductions.beginIntroducedSession(keys.digest)
       guard dealer != nil else { return await session.close() }
     } else {
-      carrying.meetings.noteSeen(keys.digest, at: environment.monotonic())
+      carrying.memory.noteSeen(keys.digest, at: environment.monotonic())
     }
     defer { if let dealer { introductions.introducedSessions.end(dealer) } }
     guard let peer = known ?? introductions.metIntroduced(keys, session.peerCard) else { return await session.close() }
     let isNearby = remote.hasPrefix(PeerPlace.bluetoothPrefix)
     guard let opening = try? OpeningChallenge.of(session.handshakeHash) else { return await session.close() }
-    var answerer = Answerer(vault: self, channel: session, peer: peer, isNearby: isNearby, opening: opening)
+    var answerer = Answerer(room: self, channel: session, peer: peer, isNearby: isNearby, opening: opening)
     await answerer.run()
   }
 
@@ -112,7 +112,7 @@ extension Answering {
 
 /// The answering side of one session, or of one parcel: carries out what the dialogue allows.
 struct Answerer {
-  let vault: Vault
+  let room: Answering
   let channel: any AnswererChannel
   let peer: PeerRecord
   /// When the parcel expires whose messages these are, in milliseconds since 1970; nil in a session, in which somebody waits for the answers.
@@ -151,10 +151,10 @@ struct Answerer {
   static let openFragmentLimit = 4
 
   init(
-    vault: Vault, channel: any AnswererChannel, peer: PeerRecord, isNearby: Bool, parcelEnd: Int64? = nil,
+    room: Answering, channel: any AnswererChannel, peer: PeerRecord, isNearby: Bool, parcelEnd: Int64? = nil,
     opening: [UInt8]
   ) {
-    self.vault = vault
+    self.room = room
     dialogue = AnswererDialogue(opening: opening)
     self.channel = channel
     self.peer = peer
@@ -178,7 +178,7 @@ struct Answerer {
   /// Answers until the peer says goodbye, is silent for too long, breaks a rule, or is no longer trusted.
   @discardableResult
   mutating func run() async -> Ending {
-    let log = vault.environment.log
+    let log = room.environment.log
     let name = peer.name
     let what = parcelEnd == nil ? "session" : "parcel"
     var ending = Ending.interrupted
@@ -195,7 +195,7 @@ struct Answerer {
       }
     } catch let error as ProtocolError {
       ending = .fault
-      if vault.mayWrite(of: peer) { log.warning("\(name) \(VaultCore.words(error)); its \(what) ends") }
+      if room.core.mayWrite(of: peer) { log.warning("\(name) \(VaultCore.words(error)); its \(what) ends") }
     } catch SessionError.timedOut {
       log.debug("\(name) was silent for too long")
     } catch is AwaitsUser {
@@ -203,13 +203,13 @@ struct Answerer {
     } catch {
       if case SessionError.malformed = error { ending = .fault }
       if case SessionError.messageTooLarge = error { ending = .fault }
-      if vault.mayWrite(of: peer) { log.info("\(name) \(VaultCore.words(error)); its \(what) ends") }
+      if room.core.mayWrite(of: peer) { log.info("\(name) \(VaultCore.words(error)); its \(what) ends") }
     }
     await abandonDeposit()
     abandonItem()
     await meetingNote?.end(ending == .fault ? .refused : .brokenOff)
     let isOver = hasHeardGoodbye
-    try? await withDeadline(isOver ? vault.environment.deadlines.idle : .seconds(2), sleeper: vault.environment.sleep) {
+    try? await withDeadline(isOver ? room.environment.deadlines.idle : .seconds(2), sleeper: room.environment.sleep) {
       [channel] () async throws(SessionError) in
       if isOver { await channel.closeBehindPeer() } else { await channel.close() }
     }
@@ -219,7 +219,7 @@ struct Answerer {
   private mutating func next() async throws -> PeerRequest? {
     let channel = channel
     let isPeer = peer.introducer == nil
-    let received = try await withDeadline(vault.environment.deadlines.idle, sleeper: vault.environment.sleep) {
+    let received = try await withDeadline(room.environment.deadlines.idle, sleeper: room.environment.sleep) {
       () async throws(SessionError) in
       try await channel.receive { Self.isAllowed($0, isPeer: isPeer) ? MessageType.byteLimit($0) : nil }
     }
@@ -241,7 +241,7 @@ struct Answerer {
     case .greet(let hello):
       knowsConsent = hello.offers(.consent)
       knowsIntroductions = hello.offers(.introductions)
-      try await reply(Hello(services: peer.introducer == nil ? vault.introductions.services : Introductions.introducedServices))
+      try await reply(Hello(services: peer.introducer == nil ? room.introductions.services : Introductions.introducedServices))
     case .pong(let pong): try await reply(pong)
     case .unsupported(let number): try await reply(Unsupported(requestType: number))
     case .considerProbe(let probe):
@@ -270,7 +270,7 @@ struct Answerer {
   /// Sends a public message.
   func reply<Message: PeerMessage>(_ message: Message) async throws {
     let channel = channel
-    try await withDeadline(vault.environment.deadlines.reply, sleeper: vault.environment.sleep) {
+    try await withDeadline(room.environment.deadlines.reply, sleeper: room.environment.sleep) {
       () async throws(SessionError) in
       try await channel.send(type: Message.type.rawValue, count: message.encodedByteCount) {
         (writer) throws(WireError) in try message.encode(into: &writer)
@@ -281,19 +281,19 @@ struct Answerer {
   /// Why so many bytes of a fragment or an item can't go in this session, in either direction, if so: the user of this device has said how
   /// much of one may go over Bluetooth.
   func limitRefusal(_ byteCount: UInt64) -> RefusalReason? {
-    isNearby && byteCount > vault.core.nearbySettings().byteLimit ? .bluetoothLimit : nil
+    isNearby && byteCount > room.core.nearbySettings().byteLimit ? .bluetoothLimit : nil
   }
 
   /// Why a fragment of this size would not be taken from this peer in this session, if so.
   private func refusal(adding byteCount: UInt64) -> RefusalReason? {
     limitRefusal(byteCount) ?? quotaRefusal(adding: byteCount)
-      ?? (vault.core.diskReserve.allows(byteCount) ? nil : .diskFull)
+      ?? (room.core.diskReserve.allows(byteCount) ? nil : .diskFull)
   }
 
   /// Why a fragment of this size would not be taken from this peer, if so. `replaced` are bytes of the peer's that make room for it.
   func quotaRefusal(adding byteCount: UInt64, replacing replaced: Int64? = nil) -> RefusalReason? {
-    guard let quota = vault.core.quota else { return .internalFailure }
-    guard let usage = try? vault.messages.usage(of: peer.digest) else { return .internalFailure }
+    guard let quota = room.core.quota else { return .internalFailure }
+    guard let usage = try? room.messages.usage(of: peer.digest) else { return .internalFailure }
     if usage.count - (replaced == nil ? 0 : 1) >= quota.shares { return .quotaCount }
     let used = UInt64(max(0, usage.byteCount - (replaced ?? 0)))
     let (total, overflow) = byteCount.addingReportingOverflow(used)

@@ -6,7 +6,7 @@ import VaultStore
 /// What is carried for others, and what this device remembers of meetings.
 package final class Carrying: Room {
   package let core: VaultCore
-  let meetings = MeetingMemory()
+  let memory = MeetingMemory()
 
   init(_ core: VaultCore) {
     self.core = core

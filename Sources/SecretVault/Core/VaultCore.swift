@@ -14,7 +14,7 @@ package final class VaultCore: Sendable {
   let settingsFile: SettingsFile
   private let requestNumbers = Mutex<UInt64>(0)
   let strangers = StrangerFilter()
-  private let allowance = LineAllowance()
+  let allowance = LineAllowance()
   /// Cards that were read before: the same few come in every session.
   let cards = CardMemory()
   /// Commitments to other holders' shares, which cost a multiplication a coefficient: computed on demand.

@@ -325,7 +325,7 @@ extension Introductions {
     let strangers = holders.filter { holder in
       !peers.contains { $0 != holder.card.keys && $0.sharesKey(with: holder.card.keys) }
     }
-    guard let core.quota else { return .refused(.internalFailure) }
+    guard let quota = core.quota else { return .refused(.internalFailure) }
     let now = environment.now()
     var outcome = IntroductionOutcome.kept
     var taken: [PeerCard] = []
@@ -357,7 +357,7 @@ extension Introductions {
       }
       let added = kept.reduce(0) { $0 + $1.card.count } - rows.reduce(0) { $0 + $1.card.count }
       let (total, isTooMuch) = UInt64(max(0, context.usage.byteCount)).addingReportingOverflow(UInt64(max(0, added)))
-      guard added <= 0 || (!isTooMuch && total <= core.quota.bytes) else {
+      guard added <= 0 || (!isTooMuch && total <= quota.bytes) else {
         outcome = .refused(.quotaBytes)
         return
       }

@@ -7,7 +7,7 @@ import VaultStore
 
 extension Introductions {
   /// Milliseconds to the next attempt with a holder that takes none, or no more.
-  private static let unwillingPause: Int64 = 86_400_000
+  static let unwillingPause: Int64 = 86_400_000
 
   /// What is said behind a share in the same session, if there is anything.
   func introductionJob(beside entry: OutboxRecord) throws -> IntroductionJob? {

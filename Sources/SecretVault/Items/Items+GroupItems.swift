@@ -42,9 +42,9 @@ extension Items {
   /// Places in a group of items that aren't here although this device holds a share of their keys now: one place for each item, and
   /// none while the group has brought as much as it may.
   package func missingGroupItems(of group: [UInt8]) throws -> [[UInt8]] {
-    guard let core.quota, core.hasDiskRoom() else { return [] }
+    guard let quota = core.quota, core.hasDiskRoom() else { return [] }
     let (entries, usage) = (try database.groupEntries(of: group), try database.usage(ofGroup: group))
-    guard usage.count < core.quota.shares, UInt64(max(0, usage.byteCount)) < core.quota.bytes else { return [] }
+    guard usage.count < quota.shares, UInt64(max(0, usage.byteCount)) < quota.bytes else { return [] }
     var missing: [[UInt8]] = []
     var asked: Set<[UInt8]> = []
     for entry in entries where asked.insert(entry.itemID + entry.keyID).inserted {

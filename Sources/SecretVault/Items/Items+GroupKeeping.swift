@@ -100,7 +100,7 @@ extension Items {
   ) throws -> Bool {
     // Its own were here before, and come back after something was lost.
     guard !place.author.starts(with: place.own) else { return true }
-    guard let core.quota else { throw VaultError(.other, "the settings can't be read") }
+    guard let quota = core.quota else { throw VaultError(.other, "the settings can't be read") }
     guard core.diskReserve.allows(header.ciphertextByteCount) else { return false }
     let (usage, old) = (
       try database.usage(ofGroup: place.group),
@@ -113,7 +113,7 @@ extension Items {
     }
     let used = UInt64(max(0, usage.byteCount - (gone ?? 0)))
     let (bytes, isTooMuch) = used.addingReportingOverflow(header.ciphertextByteCount)
-    return usage.count - (gone == nil ? 0 : 1) < core.quota.shares && !isTooMuch && bytes <= core.quota.bytes
+    return usage.count - (gone == nil ? 0 : 1) < quota.shares && !isTooMuch && bytes <= quota.bytes
   }
 
   /// An error about an item that didn't open. One that a group has brought makes room for another copy.

@@ -1,4 +1,51 @@
-import VaultStore
+package import PeerAuth
+package import Sodium
+import Synchronization
+package import VaultProtocol
+package import VaultStore
+
+/// Answers letters about groups: the part of the program that keeps them.
+package protocol GroupLetterTaker: Sendable {
+  /// What becomes of a letter. The peer is trusted, and has proved who it is.
+  func take(_ letter: GroupLetter, from peer: GroupPeer) async -> GroupReply.Outcome
+}
+
+/// A peer as the part of the program that keeps groups knows it.
+package struct GroupPeer: Hashable, Sendable {
+  /// Its card digest, which never changes.
+  package let digest: Digest
+  /// The local user's name for it.
+  package let name: String
+
+  /// Takes both.
+  package init(digest: Digest, name: String) {
+    self.digest = digest
+    self.name = name
+  }
+}
+
+/// What the log and the notification command are told of groups.
+package enum GroupNote: Sendable {
+  /// A peer invites this device.
+  case invited
+  /// This device has made a group, or joined one; or a peer has joined one of this device's.
+  case made, joined
+  /// A member was removed, or this device has left.
+  case removed, left
+  /// A letter was refused.
+  case refused
+
+  var event: AuditEvent {
+    switch self {
+    case .invited: .groupInvited
+    case .made: .groupCreated
+    case .joined: .groupJoined
+    case .removed: .groupMemberRemoved
+    case .left: .groupLeft
+    case .refused: .refused
+    }
+  }
+}
 
 /// Letters about groups, which another part of the program keeps.
 package final class GroupLetters: Room {
@@ -11,5 +58,66 @@ package final class GroupLetters: Room {
     self.core = core
     self.directory = directory
     self.links = links
+  }
+}
+
+extension GroupLetters {
+  /// Lets letters about groups be answered: the daemon's part.
+  package func answerGroupLetters(by taker: any GroupLetterTaker) { letterTaker.withLock { $0 = taker } }
+
+  /// A trusted peer by name, or the start of its card digest or fingerprint.
+  package func groupPeer(_ reference: String) throws -> GroupPeer {
+    let record = try directory.find(reference)
+    return GroupPeer(digest: record.digest, name: record.name)
+  }
+
+  /// A peer by its digest; nil if it isn't trusted any more.
+  package func groupPeer(_ digest: Digest) throws -> GroupPeer? {
+    try database.peer(digest)
+      .map { GroupPeer(digest: $0.digest, name: $0.name) }
+  }
+
+  /// Hands a letter to a peer and returns what it answers.
+  package func sendGroupLetter(
+    _ purpose: GroupLetter.Purpose, _ content: [UInt8], to peer: GroupPeer
+  ) async throws(LinkFailure) -> [UInt8] {
+    let recipient: Recipient
+    do {
+      guard let record = try database.peer(peer.digest) else {
+        throw VaultError(.notFound, "is no peer any more")
+      }
+      recipient = try self.directory.recipient(record)
+    } catch { throw LinkFailure(local: error) }
+    switch await links.send(.letter(LetterJob(purpose: purpose, content: content)), to: recipient) {
+    case .success(.letterTaken(let content)): return content
+    case .failure(let failure): throw failure
+    case .success: throw LinkFailure(.misbehaved, "answered something else")
+    }
+  }
+
+  /// Writes a line into the log and tells the notification command, where the event is one for it. What a peer can cause as often as it
+  /// likes is written within an allowance.
+  package func note(_ note: GroupNote, _ peer: GroupPeer?, _ detail: String) {
+    let known = peer.flatMap { peer in (try? database.peer(peer.digest)).flatMap { $0 } }
+    switch (note, known) {
+    case (.invited, let known?), (.refused, let known?): recordUnlessTooMany(note.event, peer: known, detail: detail)
+    default: record(note.event, peer: known, detail: detail)
+    }
+  }
+}
+
+extension SessionRoute {
+  /// Sends a letter about a group. Its answer takes time: the peer may have to ask servers first.
+  func letter(
+    _ id: UInt64, _ job: LetterJob, _ conversation: Conversation
+  ) async throws(LinkFailure) -> PeerReply {
+    try await conversation.require(.groups)
+    try await conversation.send(GroupLetter(request: id, purpose: job.purpose, content: job.content))
+    let reply = try await conversation.receive(GroupReply.self, patience: 4)
+    guard reply.request == id else { throw LinkFailure(.misbehaved, "answered something that was not asked") }
+    switch reply.outcome {
+    case .taken(let content): return .letterTaken(content)
+    case .refused(let reason): throw .refused(reason)
+    }
   }
 }

@@ -34,4 +34,13 @@ extension Links {
     default: throw VaultError(.other, "\(peer.name) answered something else")
     }
   }
+
+  /// Asks something of a peer in a session.
+  func send(_ content: Envelope.Content, to recipient: Recipient) async -> RouteOutcome {
+    let route = SessionRoute(
+      identity: identity, ownCard: { [self] in try core.ownCard() }, environment: environment,
+      met: { [self] recipient, card in trust.met(recipient, card) }, kept: conversations,
+      services: { [self] in introductions.services })
+    return await route.send(Envelope(id: core.requestNumber(), recipient: recipient, content: content))
+  }
 }

@@ -19,7 +19,7 @@ extension SessionRoute {
     try await conversation.require(.courier)
     let isNearby = conversation.isNearby
     let desk = try await local { try job.begin(isNearby) }
-    let note = MeetingNote(desk.vault, with: desk.peer, isNearby: isNearby, isDialled: true)
+    let note = MeetingNote(desk.room, with: desk.peer, isNearby: isNearby, isDialled: true)
     var meeting = DialledMeeting(
       id: id, desk: desk, conversation: conversation,
       patience: MeetingPatience(environment, isNearby: isNearby), note: note)
@@ -95,7 +95,7 @@ private struct DialledMeeting {
   private mutating func give(_ header: ParcelHeader, isTheirs: Bool) async throws(LinkFailure) {
     let desk = desk
     // What there is no memory for now goes the next time.
-    guard let copy = header.copy.message, let room = desk.vault.carrying.meetings.room(for: header.size),
+    guard let copy = header.copy.message, let room = desk.room.carrying.memory.room(for: header.size),
       let content = try await local({ try desk.content(of: header, isTheirs: isTheirs) })
     else { return }
     defer { withExtendedLifetime(room) {} }
@@ -123,7 +123,7 @@ private struct DialledMeeting {
   private mutating func listen(to offers: [CarriedOffer]) async throws(LinkFailure) {
     let desk = desk
     let replies = try await local { try desk.replies(to: offers) }
-    var intake = MeetingIntake(offers, replies, desk.vault.carrying.meetings)
+    var intake = MeetingIntake(offers, replies, desk.room.carrying.memory)
     try await conversation.send(CourierTurn(request: id, replies: replies.messages))
     while true {
       try patience.check()

@@ -9,41 +9,41 @@ extension CourierDesk {
   /// A parcel that is to be given, of which it is noted durably that the peer gets it; nil if it is here no more, was damaged, or may not be given:
   /// another meeting was faster.
   func content(of header: ParcelHeader, isTheirs: Bool) throws -> [UInt8]? {
-    if let content = try vault.post.parcelContent(header.id.bytes), try isWhole(content, header) {
+    if let content = try room.post.parcelContent(header.id.bytes), try isWhole(content, header) {
       return try promise(header, isTheirs: isTheirs) ? content : nil
     }
-    if let carried = try vault.carriedContent(header.copy), try isWhole(carried, header) { return carried }
-    try vault.carrying.changeCourier { courier, _ in courier.drop(header.copy) }
+    if let carried = try room.carriedContent(header.copy), try isWhole(carried, header) { return carried }
+    try room.carrying.changeCourier { courier, _ in courier.drop(header.copy) }
     return nil
   }
 
   private func promise(_ header: ParcelHeader, isTheirs: Bool) throws -> Bool {
     guard !isTheirs else { return true }
-    let now = vault.environment.now()
-    return try vault.carrying.changeCourier { courier, _ in courier.promise(header, to: device, isTheirs: isTheirs, at: now) }
+    let now = room.environment.now()
+    return try room.carrying.changeCourier { courier, _ in courier.promise(header, to: device, isTheirs: isTheirs, at: now) }
   }
 
   /// Notes that the peer has got a parcel; returns whether that was one of this device's own.
   func gave(_ header: ParcelHeader, isTheirs: Bool) throws -> Bool {
-    let now = vault.environment.now()
-    let isOwn = try vault.carrying.changeCourier { courier, _ in
+    let now = room.environment.now()
+    let isOwn = try room.carrying.changeCourier { courier, _ in
       let isOwn = courier.outgoing[header.id] != nil
       courier.gave(header, to: device, isTheirs: isTheirs, at: now)
       return isOwn
     }
-    let record = isOwn ? try vault.database.parcel(header.id.bytes) : nil
-    if let record { try vault.post.noteUnderway(record) }
+    let record = isOwn ? try room.database.parcel(header.id.bytes) : nil
+    if let record { try room.post.noteUnderway(record) }
     return isOwn
   }
 
   /// Notes that the peer didn't want a parcel after all: another carrier may have its place, unless this one may have got another copy, in whichever
   /// meeting. A carrier isn't given it again on that day, and what has gone out of others' parcels counts.
   func wasRefused(_ header: ParcelHeader, isTheirs: Bool) throws {
-    let (now, monotonic) = (vault.environment.now(), vault.environment.monotonic())
+    let (now, monotonic) = (room.environment.now(), room.environment.monotonic())
     if !isTheirs {
-      vault.carrying.meetings.refuse(header.copy, from: peer.digest, at: monotonic, for: MeetingMemory.worthlessTime)
+      room.carrying.memory.refuse(header.copy, from: peer.digest, at: monotonic, for: MeetingMemory.worthlessTime)
     }
-    try vault.carrying.changeCourier { courier, _ in
+    try room.carrying.changeCourier { courier, _ in
       if courier.outgoing[header.id] == nil {
         courier.movedInVain(header.size, at: now)
       } else if !isTheirs {
@@ -73,23 +73,23 @@ extension CourierDesk {
       return .refused
     }
     guard try isWhole(content, header) else { return try refuse(header) }
-    return Self.isFor(vault.identity.keys.digest, header) ? try takeOwn(header, content) : try carry(header, content)
+    return Self.isFor(room.identity.keys.digest, header) ? try takeOwn(header, content) : try carry(header, content)
   }
 
   private func takeOwn(_ header: ParcelHeader, _ content: [UInt8]) throws -> Outcome {
     let isDirect = header.branch == ParcelHeader.noBranch
-    let monotonic = vault.environment.monotonic()
+    let monotonic = room.environment.monotonic()
     let arrival = ParcelArrival(
       way: !isDirect ? .carriers : isNearby ? .bluetooth : .session, from: peer.digest,
       hops: isDirect ? 0 : header.hops, branch: header.branch)
-    switch try vault.intake.takeParcel(content, by: arrival) {
+    switch try room.intake.takeParcel(content, by: arrival) {
     case .taken(let receipt), .known(let receipt):
       guard let receipt,
         let word = CarriedReceipt(
           id: header.id, branch: receipt.branch, expiresAt: receipt.expiresAt, proof: receipt.proof)
       else { return .mine(nil) }
-      let now = vault.environment.now()
-      let isNew = try vault.carrying.changeCourier { courier, _ in
+      let now = room.environment.now()
+      let isNew = try room.carrying.changeCourier { courier, _ in
         defer { courier.confirmed(word, at: now) }
         return courier.receipts[word.id] == nil
       }
@@ -98,17 +98,17 @@ extension CourierDesk {
     case .ignored:
       // Whoever says that it is its own could have known; a carrier has brought what it was given.
       guard !isDirect else { return try refuse(header) }
-      vault.carrying.meetings.refuse(header.copy, at: monotonic)
-      vault.noteVain(header.size, of: peer, isCarried: true)
+      room.carrying.memory.refuse(header.copy, at: monotonic)
+      room.noteVain(header.size, of: peer, isCarried: true)
     case .unknownSender:
       // Its sender may become a peer in a moment; but anybody can make such parcels, and no carrier can look in.
-      let isNew = vault.carrying.meetings.noteUnknownSender(header.copy, at: monotonic)
+      let isNew = room.carrying.memory.noteUnknownSender(header.copy, at: monotonic)
       if isNew, isDirect { noteWaste(header) }
-      if isNew, !isDirect { vault.noteVain(header.size, of: peer, isCarried: true) }
+      if isNew, !isDirect { room.noteVain(header.size, of: peer, isCarried: true) }
     case .full:
       // Neither can a sender know how much is here; but anybody can make ever new ones.
-      if vault.carrying.meetings.noteFull(header.copy, at: monotonic) {
-        vault.noteVain(header.size, of: peer, isCarried: !isDirect)
+      if room.carrying.memory.noteFull(header.copy, at: monotonic) {
+        room.noteVain(header.size, of: peer, isCarried: !isDirect)
       }
     }
     try cameInVain(header)
@@ -117,30 +117,30 @@ extension CourierDesk {
 
   /// Doesn't ask this peer for the copy, which isn't what it has said, or worth nothing by its own making, again for a day.
   private func refuse(_ header: ParcelHeader) throws -> Outcome {
-    let monotonic = vault.environment.monotonic()
-    vault.carrying.meetings.refuse(header.copy, from: peer.digest, at: monotonic, for: MeetingMemory.worthlessTime)
+    let monotonic = room.environment.monotonic()
+    room.carrying.memory.refuse(header.copy, from: peer.digest, at: monotonic, for: MeetingMemory.worthlessTime)
     noteWaste(header)
     try cameInVain(header)
     return .refused
   }
 
   private func noteWaste(_ header: ParcelHeader) {
-    let isEnough = vault.carrying.meetings.noteWaste(
+    let isEnough = room.carrying.memory.noteWaste(
       header.size, of: peer.digest, isCarried: header.branch != ParcelHeader.noBranch,
-      at: vault.environment.monotonic())
+      at: room.environment.monotonic())
     guard isEnough else { return }
-    vault.environment.log.warning("\(peer.name) brings what is worth nothing, and isn't asked for more today")
+    room.environment.log.warning("\(peer.name) brings what is worth nothing, and isn't asked for more today")
   }
 
   /// What came for nothing uses up the bytes of the day, too.
   private func cameInVain(_ header: ParcelHeader) throws {
-    let now = vault.environment.now()
-    try vault.carrying.changeCourier { courier, _ in courier.movedInVain(header.size, at: now) }
+    let now = room.environment.now()
+    try room.carrying.changeCourier { courier, _ in courier.movedInVain(header.size, at: now) }
   }
 
   private func carry(_ header: ParcelHeader, _ content: [UInt8]) throws -> Outcome {
-    let now = vault.environment.now()
-    let arrival = try vault.carrying.changeCourier { (courier, contents) throws(StoreError) in
+    let now = room.environment.now()
+    let arrival = try room.carrying.changeCourier { (courier, contents) throws(StoreError) in
       let arrival = courier.took(header, from: device, isPeer: true, isMine: false, at: now)
       // In one transaction with the word that it is carried.
       if case .carried = arrival { try contents.put(header.copy, content) }
@@ -165,7 +165,7 @@ extension CourierDesk {
 extension Meetings {
   /// Counts bytes that a peer has brought in vain, though it need not be to blame.
   func noteVain(_ byteCount: Int, of peer: PeerRecord, isCarried: Bool) {
-    let isEnough = carrying.meetings.noteVain(byteCount, of: peer.digest, isCarried: isCarried, at: environment.monotonic())
+    let isEnough = carrying.memory.noteVain(byteCount, of: peer.digest, isCarried: isCarried, at: environment.monotonic())
     guard isEnough else { return }
     environment.log.warning("much that \(peer.name) brings breaks off or can't be taken: it has to wait with more")
   }

@@ -17,7 +17,7 @@ struct CourierDesk: Sendable {
   /// Most own parcels that become known to the courier in one meeting.
   private static let newLimit = 256
 
-  let vault: Vault
+  let room: Meetings
   /// Who is met.
   let peer: PeerRecord
   /// Whether that is over Bluetooth.
@@ -34,29 +34,29 @@ struct CourierDesk: Sendable {
   private let heldBack: Set<ParcelKey>
 
   /// Begins a meeting: notes it, and makes the courier know what this device has to send.
-  init(_ vault: Vault, meeting peer: PeerRecord, isNearby: Bool) throws {
-    self.vault = vault
+  init(_ room: Meetings, meeting peer: PeerRecord, isNearby: Bool) throws {
+    self.room = room
     self.peer = peer
     self.isNearby = isNearby
     let device = try Self.device(peer.digest)
     self.device = device
-    let limit = isNearby ? Int(clamping: vault.core.nearbySettings().byteLimit) : ParcelHeader.sizeLimit
+    let limit = isNearby ? Int(clamping: room.core.nearbySettings().byteLimit) : ParcelHeader.sizeLimit
     parcelLimit = min(limit, ParcelHeader.sizeLimit)
     let nearbyBudget = parcelLimit.multipliedReportingOverflow(by: Self.nearbyBudget)
     budget = isNearby && !nearbyBudget.overflow ? min(Self.byteBudget, nearbyBudget.partialValue) : Self.byteBudget
-    let now = vault.environment.now()
+    let now = room.environment.now()
     // What the courier knew before is compared with what is there afterwards: what another program adds meanwhile stays.
-    let before = try vault.carrying.readCourier()
-    lookup = RecipientLookup(try Self.people(vault, before.encounters, at: now))
-    let (all, spreading) = try vault.post.outgoingRecordsOfMeetings(at: now)
+    let before = try room.carrying.readCourier()
+    lookup = RecipientLookup(try Self.people(room, before.encounters, at: now))
+    let (all, spreading) = try room.post.outgoingRecordsOfMeetings(at: now)
     let open = Set(spreading.compactMap { ParcelKey($0.id) })
     let known = Set(all.compactMap { ParcelKey($0.id) })
     heldBack = known.subtracting(open)
     let gone = before.outgoing.keys.filter { !known.contains($0) }
-    let fresh = try Self.fresh(all, before, vault)
-    let limits = vault.carrying.carryingLimits()
-    let condition = vault.carrying.deviceCondition()
-    greeting = try vault.carrying.changeCourier { courier, _ in
+    let fresh = try Self.fresh(all, before, room)
+    let limits = room.carrying.carryingLimits()
+    let condition = room.carrying.deviceCondition()
+    greeting = try room.carrying.changeCourier { courier, _ in
       courier.limits = limits
       _ = courier.fit()
       _ = courier.expire(at: now)
@@ -84,15 +84,15 @@ struct CourierDesk: Sendable {
 
   /// Own parcels that the courier doesn't know yet, the oldest first.
   private static func fresh(
-    _ records: [ParcelRecord], _ courier: Courier, _ vault: Vault
+    _ records: [ParcelRecord], _ courier: Courier, _ room: Meetings
   ) throws -> [FreshParcel] {
     var fresh: [FreshParcel] = []
-    let usesServers = vault.post.usualWays().hasServers
+    let usesServers = room.post.usualWays().hasServers
     for record in records.sorted(by: { $0.createdAt < $1.createdAt }) {
       guard fresh.count < newLimit else { break }
       guard let id = ParcelKey(record.id), courier.outgoing[id] == nil,
         // It may have been confirmed since the list was read, or be damaged: a post says so.
-        let content = try vault.post.parcelContent(record.id),
+        let content = try room.post.parcelContent(record.id),
         let parcel = try? Parcel.decode(content, limit: Parcel.byteLimit), parcel.id.bytes == record.id,
         let tag = RecipientTag(parcel.tag)
       else { continue }
@@ -107,11 +107,11 @@ struct CourierDesk: Sendable {
 
   /// Peers that were met and may be met again: of no others it matters whom a parcel is for.
   private static func people(
-    _ vault: Vault, _ encounters: Encounters, at now: Int64
+    _ room: Meetings, _ encounters: Encounters, at now: Int64
   ) throws -> [RecipientLookup.Person] {
     var people: [RecipientLookup.Person] = []
-    let peers = try vault.database.peers()
-    vault.carrying.meetings.notePeers(Set(peers.map(\.digest)))
+    let peers = try room.database.peers()
+    room.carrying.memory.notePeers(Set(peers.map(\.digest)))
     for peer in peers where people.count < peopleLimit {
       let device = try device(peer.digest)
       if encounters.predictability(of: device, at: now) > 0 {
@@ -138,16 +138,16 @@ struct CourierDesk: Sendable {
 
   /// Receipts for the peer.
   func receipts(for greeting: CarrierGreeting) throws -> [CarriedReceipt] {
-    let now = vault.environment.now()
-    return try vault.carrying.changeCourier { courier, _ in courier.receipts(for: device, greeting, at: now) }
+    let now = room.environment.now()
+    return try room.carrying.changeCourier { courier, _ in courier.receipts(for: device, greeting, at: now) }
   }
 
   /// Takes what of the peer's receipts is genuine; returns how many of them were news. `handedOver` is the parcel that the peer, its recipient, has just
   /// got from here.
   func learn(_ receipts: [CarriedReceipt], handedOver: ParcelKey? = nil) throws -> Int {
     guard !receipts.isEmpty else { return 0 }
-    let now = vault.environment.now()
-    let courier = try vault.carrying.readCourier()
+    let now = room.environment.now()
+    let courier = try room.carrying.readCourier()
     var genuine: [CarriedReceipt] = []
     for receipt in receipts.prefix(CarrierGreeting.idLimit) where courier.receipts[receipt.id] == nil {
       guard let id = ParcelID(receipt.id.bytes), ParcelProof.isGenuine(receipt.proof, for: id) else { continue }
@@ -155,14 +155,14 @@ struct CourierDesk: Sendable {
       let way: ParcelArrival.Way? = handedOver == receipt.id ? (isNearby ? .bluetooth : .session) : nil
       let parcel = courier.outgoing[receipt.id]
       let carriers = parcel?.carriers.compactMap { try? Digest($0.carrier.bytes) } ?? []
-      let isConfirmed = try vault.post.takeReceipt(word, handedOverBy: way, carriers: carriers)
+      let isConfirmed = try room.post.takeReceipt(word, handedOverBy: way, carriers: carriers)
       // Somebody who has seen the receipt of an own parcel may have named another branch.
       guard isConfirmed || parcel == nil else { continue }
       genuine.append(receipt)
     }
     guard !genuine.isEmpty else { return 0 }
     let taken = genuine
-    _ = try vault.carrying.changeCourier { courier, _ in courier.learn(taken, from: device, at: now) }
+    _ = try room.carrying.changeCourier { courier, _ in courier.learn(taken, from: device, at: now) }
     return taken.count
   }
 
@@ -170,32 +170,32 @@ struct CourierDesk: Sendable {
 
   /// What this device could give to the peer.
   func offers(to greeting: CarrierGreeting) throws -> [CarriedOffer] {
-    let now = vault.environment.now()
-    var courier = try vault.carrying.readCourier()
-    let monotonic = vault.environment.monotonic()
+    let now = room.environment.now()
+    var courier = try room.carrying.readCourier()
+    let monotonic = room.environment.monotonic()
     for id in heldBack where courier.outgoing[id]?.recipient != device { courier.withdraw(id) }
     let offers = courier.offers(
-      to: device, greeting, vault.carrying.deviceCondition(), isTheirs: { Self.isFor(peer.digest, $0) },
-      declined: vault.carrying.meetings.declined(by: peer.digest, at: monotonic), at: now)
+      to: device, greeting, room.carrying.deviceCondition(), isTheirs: { Self.isFor(peer.digest, $0) },
+      declined: room.carrying.memory.declined(by: peer.digest, at: monotonic), at: now)
     return offers.filter { offer in
       // What it has wanted and then refused isn't for it to carry.
       offer.header.size <= parcelLimit
-        && (offer.isYours || !vault.carrying.meetings.isRefused(offer.header.copy, from: peer.digest, at: monotonic))
+        && (offer.isYours || !room.carrying.memory.isRefused(offer.header.copy, from: peer.digest, at: monotonic))
     }
   }
 
   /// What this device says to the peer's offers.
   func replies(to offers: [CarriedOffer]) throws -> [CarriedReply] {
-    let now = vault.environment.now()
-    let monotonic = vault.environment.monotonic()
-    let courier = try vault.carrying.readCourier()
-    let ownDigest = vault.identity.keys.digest
+    let now = room.environment.now()
+    let monotonic = room.environment.monotonic()
+    let courier = try room.carrying.readCourier()
+    let ownDigest = room.identity.keys.digest
     let replies = courier.replies(
-      to: offers, from: device, isPeer: true, vault.carrying.deviceCondition(), isMine: { Self.isFor(ownDigest, $0) },
+      to: offers, from: device, isPeer: true, room.carrying.deviceCondition(), isMine: { Self.isFor(ownDigest, $0) },
       recipient: { lookup.recipient(of: $0) }, at: now)
-    let isWasteful = vault.carrying.meetings.hasWastedEnough(peer.digest, isCarried: false, at: monotonic)
-    let carriesWaste = vault.carrying.meetings.hasWastedEnough(peer.digest, isCarried: true, at: monotonic)
-    let reserve = vault.core.diskReserve
+    let isWasteful = room.carrying.memory.hasWastedEnough(peer.digest, isCarried: false, at: monotonic)
+    let carriesWaste = room.carrying.memory.hasWastedEnough(peer.digest, isCarried: true, at: monotonic)
+    let reserve = room.core.diskReserve
     var left = budget
     return zip(offers, replies).map { offer, reply in
       guard case .wanted = reply.answer else { return reply }
@@ -203,7 +203,7 @@ struct CourierDesk: Sendable {
       let isCarried = offer.header.branch != ParcelHeader.noBranch
       guard !isWasteful, !(carriesWaste && isCarried), size <= parcelLimit, size <= left,
         reserve.allows(UInt64(budget - left + size)),
-        !vault.carrying.meetings.isRefused(offer.header.copy, from: peer.digest, at: monotonic)
+        !room.carrying.memory.isRefused(offer.header.copy, from: peer.digest, at: monotonic)
       else {
         return CarriedReply(copy: reply.copy, answer: .refused)
       }
@@ -214,11 +214,11 @@ struct CourierDesk: Sendable {
 
   /// What of the offers the peer gets, behind its replies.
   func selection(_ offers: [CarriedOffer], _ replies: [CarriedReply]) throws -> [ParcelHeader] {
-    let now = vault.environment.now()
-    let courier = try vault.carrying.readCourier()
+    let now = room.environment.now()
+    let courier = try room.carrying.readCourier()
     let wanted = Set(replies.filter { if case .wanted = $0.answer { true } else { false } }.map(\.copy))
     let declined = offers.map(\.header.copy).filter { !wanted.contains($0) }
-    vault.carrying.meetings.noteDeclined(declined, by: peer.digest, at: vault.environment.monotonic())
+    room.carrying.memory.noteDeclined(declined, by: peer.digest, at: room.environment.monotonic())
     var generator = SystemRandomNumberGenerator()
     return courier.selection(
       offers, replies, to: device, budget: budget, recipient: { lookup.recipient(of: $0) }, at: now, using: &generator)
@@ -226,7 +226,7 @@ struct CourierDesk: Sendable {
 
   /// Whether one of these is for the peer, or for this device: nobody else gains by a meeting without any.
   func concern(_ headers: [ParcelHeader]) -> Bool {
-    let own = vault.identity.keys.digest
+    let own = room.identity.keys.digest
     return headers.contains { Self.isFor(peer.digest, $0) || Self.isFor(own, $0) }
   }
 

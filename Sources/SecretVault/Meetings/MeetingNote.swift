@@ -17,7 +17,7 @@ final class MeetingNote: Sendable {
     var isOver = false
   }
 
-  private let vault: Vault
+  private let room: Meetings
   private let peer: PeerRecord
   private let isNearby: Bool
   private let isDialled: Bool
@@ -26,9 +26,9 @@ final class MeetingNote: Sendable {
   private let state = Mutex(State())
 
   /// Begins with nothing.
-  init(_ vault: Vault, with peer: PeerRecord, isNearby: Bool, isDialled: Bool) {
-    (self.vault, self.peer, self.isNearby, self.isDialled) = (vault, peer, isNearby, isDialled)
-    (beganAt, began) = (vault.environment.now(), vault.environment.monotonic())
+  init(_ room: Meetings, with peer: PeerRecord, isNearby: Bool, isDialled: Bool) {
+    (self.room, self.peer, self.isNearby, self.isDialled) = (room, peer, isNearby, isDialled)
+    (beganAt, began) = (room.environment.now(), room.environment.monotonic())
   }
 
   /// What the meeting has come to so far.
@@ -58,12 +58,12 @@ final class MeetingNote: Sendable {
     guard let record = record(ending) else { return }
     await countBroken(isOwnFault: ending == .failed)
     let name = "\(isDialled ? "busy with" : "busy for") \(peer.name)"
-    if ending == .busy, !vault.core.strangers.isNew(name, at: vault.environment.monotonic()) { return }
-    let vault = vault
+    if ending == .busy, !room.core.strangers.isNew(name, at: room.environment.monotonic()) { return }
+    let room = room
     do {
-      try await offPool { try vault.database.addMeeting(record, at: vault.environment.now()) }
+      try await offPool { try room.database.addMeeting(record, at: room.environment.now()) }
     } catch {
-      vault.environment.log.error("the meeting with \(peer.name) can't be noted: \(error)")
+      room.environment.log.error("the meeting with \(peer.name) can't be noted: \(error)")
     }
   }
 
@@ -71,15 +71,15 @@ final class MeetingNote: Sendable {
   private func countBroken(isOwnFault: Bool) async {
     let (count, isCarried) = state.withLock { ($0.arriving, $0.isArrivingCarried) }
     guard count > 0 else { return }
-    let vault = vault
-    if !isOwnFault { vault.noteVain(count, of: peer, isCarried: isCarried) }
+    let room = room
+    if !isOwnFault { room.noteVain(count, of: peer, isCarried: isCarried) }
     do {
       try await offPool {
-        let now = vault.environment.now()
-        try vault.carrying.changeCourier { courier, _ in courier.movedInVain(count, at: now) }
+        let now = room.environment.now()
+        try room.carrying.changeCourier { courier, _ in courier.movedInVain(count, at: now) }
       }
     } catch {
-      vault.environment.log.error("what came in vain from \(peer.name) can't be counted: \(VaultError(error))")
+      room.environment.log.error("what came in vain from \(peer.name) can't be counted: \(VaultError(error))")
     }
   }
 
@@ -103,7 +103,7 @@ final class MeetingNote: Sendable {
     taken.toCarry = UInt32(clamping: report.taken)
     taken.byteCount = last.bytesTaken
     taken.receipts = UInt32(clamping: report.receipts)
-    let duration = UInt64(min(max(0, vault.environment.monotonic() - began), 1e12))
+    let duration = UInt64(min(max(0, room.environment.monotonic() - began), 1e12))
     return MeetingRecord(
       peer: peer.digest, beganAt: beganAt, duration: duration, isNearby: isNearby, isDialled: isDialled,
       ending: ending, given: given, taken: taken)

@@ -56,10 +56,10 @@ final class MeetingRounds: Sendable {
     var people: Set<Digest> = []
   }
 
-  private let vault: Vault
+  private let room: Meetings
   private let state = Mutex(State())
 
-  init(_ vault: Vault) { self.vault = vault }
+  init(_ room: Meetings) { self.room = room }
 
   func run(_ group: inout DiscardingTaskGroup) async {
     var survey = Survey()
@@ -68,15 +68,15 @@ final class MeetingRounds: Sendable {
     var refreshedAt = -Double.infinity
     var network = NetworkMark.now()
     while !Task.isCancelled {
-      let now = vault.environment.monotonic()
+      let now = room.environment.monotonic()
       let newNetwork = NetworkMark.now()
       if newNetwork != network {
         network = newNetwork
         state.withLock { $0.schedule.networkChanged() }
       }
       do {
-        let current = try vault.database.parcelMark()
-        let met = vault.carrying.meetings.changes
+        let current = try room.database.parcelMark()
+        let met = room.carrying.memory.changes
         if current != mark || met != changes || now - refreshedAt >= Self.refreshment {
           survey = try self.survey()
           (mark, changes, refreshedAt) = (current, met, now)
@@ -86,10 +86,10 @@ final class MeetingRounds: Sendable {
           group.addTask { [self] in await meet(peer) }
         }
       } catch {
-        vault.environment.log.error("what is to be carried can't be read: \(VaultError(error).reason)")
-        do { try await vault.environment.sleep(.seconds(60)) } catch { return }
+        room.environment.log.error("what is to be carried can't be read: \(VaultError(error).reason)")
+        do { try await room.environment.sleep(.seconds(60)) } catch { return }
       }
-      do { try await vault.environment.sleep(Self.glance) } catch { return }
+      do { try await room.environment.sleep(Self.glance) } catch { return }
     }
   }
 
@@ -98,12 +98,12 @@ final class MeetingRounds: Sendable {
     while !Task.isCancelled {
       let heard = state.withLock { $0.hasReason } ? await listen() : []
       state.withLock { $0.heard = heard }
-      do { try await vault.environment.sleep(Self.pause) } catch { return }
+      do { try await room.environment.sleep(Self.pause) } catch { return }
     }
   }
 
   private func begin(_ survey: Survey, at now: Double) -> [PeerRecord] {
-    let seen = survey.peers.map { (vault.carrying.meetings.seen($0.digest), vault.carrying.meetings.met($0.digest)) }
+    let seen = survey.peers.map { (room.carrying.memory.seen($0.digest), room.carrying.memory.met($0.digest)) }
     let due = state.withLock { state in
       let situations = zip(survey.peers, seen).map { peer, times in
         MeetingSchedule.Situation(
@@ -115,7 +115,7 @@ final class MeetingRounds: Sendable {
       state.hasReason =
         survey.hasCargo || !survey.waiting.isEmpty || !survey.news.isEmpty || survey.hasDeliveries
       for peer in survey.peers where state.heard.contains(peer.name) && !state.known.contains(peer.name) {
-        vault.carrying.meetings.noteReturned(peer.digest)
+        room.carrying.memory.noteReturned(peer.digest)
       }
       state.known = state.heard
       return state.schedule.begin(situations, at: now)
@@ -127,10 +127,10 @@ final class MeetingRounds: Sendable {
   private func meet(_ peer: PeerRecord) async {
     var isDone = false
     do {
-      _ = try await vault.meet(peer)
+      _ = try await room.meet(peer)
       isDone = (try? isSomethingLeft(for: peer.digest)) == false
     } catch {
-      vault.environment.log.debug("\(peer.name) \(error.reason)")
+      room.environment.log.debug("\(peer.name) \(error.reason)")
     }
     let outcome = isDone
     state.withLock { $0.schedule.finished(peer.digest, isDone: outcome) }
@@ -138,9 +138,9 @@ final class MeetingRounds: Sendable {
 
   /// Whether something waits for a peer that was met: what it doesn't take, it isn't called for again and again.
   private func isSomethingLeft(for peer: Digest) throws -> Bool {
-    let now = vault.environment.now()
-    if try vault.post.outgoingRecords(way: .session, at: now).contains(where: { $0.peer == peer }) { return true }
-    let carried = try vault.carrying.readCourier().satchel.parcels.values.filter {
+    let now = room.environment.now()
+    if try room.post.outgoingRecords(way: .session, at: now).contains(where: { $0.peer == peer }) { return true }
+    let carried = try room.carrying.readCourier().satchel.parcels.values.filter {
       $0.header.expiresAt > now && !$0.isHandedOver
     }
     return state.withLock { state in
@@ -152,27 +152,27 @@ final class MeetingRounds: Sendable {
 
   private func survey() throws -> Survey {
     var survey = Survey()
-    let now = vault.environment.now()
-    survey.peers = try vault.database.peers()
+    let now = room.environment.now()
+    survey.peers = try room.database.peers()
     for peer in survey.peers {
       // A card that can't be read is told of elsewhere.
-      if let recipient = try? vault.directory.recipient(peer), !recipient.addresses.isEmpty {
+      if let recipient = try? room.directory.recipient(peer), !recipient.addresses.isEmpty {
         survey.withAddress.insert(peer.digest)
       }
     }
-    survey.hasDeliveries = try vault.database.nextDeliveryTime() != nil
-    let (own, spreading) = try vault.post.outgoingRecordsOfMeetings(at: now)
+    survey.hasDeliveries = try room.database.nextDeliveryTime() != nil
+    let (own, spreading) = try room.post.outgoingRecordsOfMeetings(at: now)
     for record in own {
       survey.waiting[record.peer, default: []].insert(record.id)
       survey.withOwn.insert(record.peer)
     }
     survey.spreading = Set(spreading.map(\.id))
     survey.hasCargo = !survey.spreading.isEmpty
-    let courier = try vault.carrying.readCourier()
+    let courier = try room.carrying.readCourier()
     for peer in survey.peers where courier.hasNews(for: try CourierDesk.device(peer.digest)) {
       survey.news.insert(peer.digest)
     }
-    guard vault.carrying.carryingLimits().isOn else { return survey }
+    guard room.carrying.carryingLimits().isOn else { return survey }
     let carried = courier.satchel.parcels.values.filter { $0.header.expiresAt > now && !$0.isHandedOver }
     survey.hasCargo = survey.hasCargo || !carried.isEmpty
     for (copy, recipient) in recipients(of: carried.map(\.header), among: survey.peers) {

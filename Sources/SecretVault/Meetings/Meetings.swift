@@ -85,7 +85,7 @@ extension Meetings {
 
   /// One meeting. What is too large for Bluetooth goes by network; where that doesn't lead to the peer, at least the rest goes through the air.
   func meet(_ peer: PeerRecord) async throws(LinkFailure) -> MeetingReport {
-    guard let place = carrying.meetings.begin(with: peer.digest, isDialling: true) else {
+    guard let place = carrying.memory.begin(with: peer.digest, isDialling: true) else {
       throw LinkFailure(.refused, "is being met already", refusal: .busy)
     }
     defer { withExtendedLifetime(place) {} }
@@ -123,8 +123,8 @@ extension Meetings {
 
   /// A meeting has come to its end.
   func finishedMeeting(with peer: PeerRecord, _ report: MeetingReport) {
-    carrying.meetings.noteMet(peer.digest, at: environment.monotonic(), hasChanged: !report.isEmpty)
-    guard !report.isEmpty, mayWrite(of: peer) else { return }
+    carrying.memory.noteMet(peer.digest, at: environment.monotonic(), hasChanged: !report.isEmpty)
+    guard !report.isEmpty, core.mayWrite(of: peer) else { return }
     environment.log.info("met \(peer.name): \(report.words)")
   }
 

@@ -5,7 +5,7 @@ import VaultStore
 
 /// A message that is being written down, with the parcels in which it goes.
 struct MessageDraft {
-  let vault: Vault
+  let room: Messages
   let peer: PeerRecord
   let keys: CardKeys
   let id: [UInt8]
@@ -25,7 +25,7 @@ struct MessageDraft {
     }
     let parcel = try parcel(.text(content))
     let record = record(.text, byteCount: text.count, expiresAt: parcel.record.expiresAt)
-    return try vault.add(record, parts: [0: text], parcels: [parcel])
+    return try room.add(record, parts: [0: text], parcels: [parcel])
   }
 
   /// The same for a file. It is read twice: what it hashes to stands in each of its parts.
@@ -61,7 +61,7 @@ struct MessageDraft {
       byteCount: Int(clamping: facts.byteCount), partCount: facts.partCount, digest: facts.digest,
       expiresAt: parcels.map(\.record.expiresAt).max() ?? 0)
     // The file is the user's: only what is said about it is kept.
-    return try vault.add(record, parts: file.caption.map { [-1: $0] } ?? [:], parcels: parcels)
+    return try room.add(record, parts: file.caption.map { [-1: $0] } ?? [:], parcels: parcels)
   }
 
   private func record(
@@ -76,7 +76,7 @@ struct MessageDraft {
 
   private func parcel(_ content: MessageContent) throws -> (record: ParcelRecord, content: [UInt8]?) {
     let envelope = try MessageEnvelope(lifetime: lifetime, at: now)
-    let bytes = try envelope.seal(content, from: vault.identity, to: keys)
+    let bytes = try envelope.seal(content, from: room.identity, to: keys)
     return (envelope.record(.message, to: peer.digest, message: id, ways: ways), bytes)
   }
 

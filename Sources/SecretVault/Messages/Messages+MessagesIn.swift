@@ -126,21 +126,21 @@ extension Messages {
   /// What a peer may leave here, if that is so much more: messages count against the same quota as its shares. Whoever keeps something compares once
   /// more, as others may do so in the same moment.
   private func room(for byteCount: Int, of peer: PeerRecord) throws -> MessageRoom? {
-    guard let core.quota else { return nil }
+    guard let quota = core.quota else { return nil }
     let (usage, counts, known) = (
       try self.usage(of: peer.digest), try database.messageCounts(peer: peer.digest),
       try database.parcelCounts(ofPeer: peer.digest).known
     )
     let total = UInt64(max(0, usage.byteCount)).addingReportingOverflow(UInt64(max(0, byteCount)))
     guard counts.count < ParcelTimes.messagesOfPeer, known < Post.knownParcelsOfPeer, !total.overflow,
-      total.partialValue <= core.quota.bytes
+      total.partialValue <= quota.bytes
     else {
       if core.strangers.isNew("messages of \(peer.name)", at: environment.monotonic()) {
         environment.log.warning("\(peer.name) has left as much here as it may: its messages aren't taken")
       }
       return nil
     }
-    return MessageRoom(count: ParcelTimes.messagesOfPeer, byteCount: core.quota.bytes)
+    return MessageRoom(count: ParcelTimes.messagesOfPeer, byteCount: quota.bytes)
   }
 
   /// What a peer has left here: shares and items, and the bytes of its messages.

@@ -39,7 +39,7 @@ extension Messages {
         .refused, "\(waiting.count) messages wait for \(peer.name) already", hint: "look at them with `vault outbox`")
     }
     let draft = MessageDraft(
-      vault: self, peer: peer, keys: try directory.storedCard(peer).keys, id: try Self.freshMessageID(),
+      room: self, peer: peer, keys: try directory.storedCard(peer).keys, id: try Self.freshMessageID(),
       ways: post.usualWays(pigeonsOnly: pigeonsOnly), lifetime: lifetime, address: try post.ownAddress(), now: environment.now())
     let number: Int64?
     switch message {

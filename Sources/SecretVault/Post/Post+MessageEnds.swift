@@ -55,7 +55,7 @@ extension Post {
   }
 
   /// Tells the user, once.
-  private func noteArrival(of message: MessageRecord, from peer: PeerRecord, _ address: String?) {
+  func noteArrival(of message: MessageRecord, from peer: PeerRecord, _ address: String?) {
     if let address { accounts.noteAddress(address, of: peer, at: message.sentAt) }
     let what: String =
       switch message.kind {

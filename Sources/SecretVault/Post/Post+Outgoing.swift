@@ -114,25 +114,25 @@ extension Post {
 
 /// Looks up, once for each peer, by which servers it can be reached.
 final class WayDirectory {
-  private let vault: Vault
+  private let room: Post
   private var known: [Digest: PeerWays] = [:]
   private var isLoggedIn: Bool?
 
-  init(_ vault: Vault) { self.vault = vault }
+  init(_ room: Post) { self.room = room }
 
   func ways(to peer: Digest) throws -> PeerWays {
     if let ways = known[peer] { return ways }
-    let ways = PeerWays(hasAccount: try hasAccount(peer), hasMailbox: try vault.mayHaveMailbox(peer))
+    let ways = PeerWays(hasAccount: try hasAccount(peer), hasMailbox: try room.mayHaveMailbox(peer))
     known[peer] = ways
     return ways
   }
 
   private func hasAccount(_ peer: Digest) throws -> Bool {
     let isOn: Bool
-    if let isLoggedIn { isOn = isLoggedIn } else { isOn = try vault.accounts.currentAccountAddress() != nil }
+    if let isLoggedIn { isOn = isLoggedIn } else { isOn = try room.accounts.currentAccountAddress() != nil }
     isLoggedIn = isOn
     guard isOn else { return false }
-    let address = try vault.database.peerAddress(peer)
+    let address = try room.database.peerAddress(peer)
     return address.map(Accounts.isAddress) ?? false
   }
 }

@@ -1,3 +1,4 @@
+import Synchronization
 import PeerAuth
 package import Sodium
 import VaultProtocol

@@ -62,7 +62,7 @@ extension Recovering {
     new.confirm = request.confirm
     // Whoever was to be asked before the old one was released is to be asked for the new one, too.
     new.policy = try database.policy(ofSecret: record.id)
-    let share = try await sharing.share(new, events: sharing)
+    let share = try await self.sharing.share(new, events: sharing)
     return ReshareReport(old: plan.old, share: share)
   }
 

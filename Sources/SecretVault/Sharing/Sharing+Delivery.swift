@@ -215,7 +215,7 @@ extension Sharing {
           lookedAt = now
         }
         try database.cancelOrphanedDeliveries()
-        for peer in carrying.meetings.takeReturned() where pauses.ends(for: peer, at: environment.monotonic()) {
+        for peer in carrying.memory.takeReturned() where pauses.ends(for: peer, at: environment.monotonic()) {
           try database.makeDue(recipient: peer, at: now, unlessBy: now + 2 * Introductions.lease)
         }
         for entry in try database.dueDeliveries(at: now, limit: contactConcurrency - running.count) {
