@@ -132,7 +132,7 @@ extension VaultTests {
       try ada.vault.send(file: bytes, to: "cleo")
       #expect(try await ada.meet(ben).given == 2)
       // A part of a photo is left; what is larger, as a share can be, is not.
-      #expect(try ben.carried().contains { $0.header.size > 1 << 20 && $0.header.size <= Meetings.carriedByteLimit })
+      #expect(try ben.carried().contains { $0.header.size > 1 << 20 && $0.header.size <= SecretVault.Meetings.carriedByteLimit })
       var search = CarriedSearch()
       #expect(try ben.vault.meetings.carriedForAccounts(&search, bytes: small.bytes.count - 1).isEmpty)
       #expect(try ben.vault.meetings.carriedForAccounts(&search, except: [first.copy]).allSatisfy { $0.post.id != small.id })

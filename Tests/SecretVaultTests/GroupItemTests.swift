@@ -85,7 +85,7 @@ extension VaultTests {
       try bring(first, to: 1, place(1, 2))
       try bring(second, to: 1, place(3, 1, knows: [1: 1]))
       #expect(try names(1) == [hexadecimal(first.id), hexadecimal(second.id)].sorted())
-      let aside = try Items.asideSlot(of: slot, item: first.id)
+      let aside = try SecretVault.Items.asideSlot(of: slot, item: first.id)
       #expect(try world[1].vault.items.groups(ofItem: hexadecimal(first.id)).map(\.slot) == [aside])
       let entries = try world[1].vault.items.groupItems(of: group)
       #expect(entries.filter(\.isAside).map(\.id) == [hexadecimal(first.id)])
@@ -105,14 +105,14 @@ extension VaultTests {
       #expect(left.map(\.id) == [hexadecimal(second.id)] && left[0].isAside && left[0].counts == nil)
       try world[1].vault.items.dropGroupItem(place(3, 2, knows: [1: 1], slot: other))
       // At the place where it stands now it is taken away like any other.
-      try world[1].vault.items.dropGroupItem(place(3, 3, knows: [1: 2], slot: Items.asideSlot(of: other, item: second.id)))
+      try world[1].vault.items.dropGroupItem(place(3, 3, knows: [1: 2], slot: SecretVault.Items.asideSlot(of: other, item: second.id)))
       #expect(try names(1).isEmpty)
     }
 
     @Test func `a version that its maker has put aside already counts as the group's, and is noted once`() async throws
     {
       let (first, second) = (try await add("first"), try await add("second"))
-      let aside = try Items.asideSlot(of: slot, item: first.id)
+      let aside = try SecretVault.Items.asideSlot(of: slot, item: first.id)
       try bring(first, to: 1, place(1, 2))
       try bring(first, to: 1, place(1, 3, slot: aside))
       try bring(second, to: 1, place(3, 1, knows: [1: 1]))

@@ -22,7 +22,7 @@ extension VaultTests {
       await meeting.session.close()
       let digest = try target.digest(of: member)
       try #require(
-        try await eventually { target.vault.carrying.meetings.begin(with: digest, isDialling: false) != nil })
+        try await eventually { target.vault.carrying.memory.begin(with: digest, isDialling: false) != nil })
     }
 
     // MARK: - Those who dial

@@ -55,7 +55,7 @@ extension VaultTests {
     }
 
     @Test func `an item that is too large for a parcel waits for a session`() async throws {
-      let item = try await add(randomBytes(Int(Items.parcelItemLimit) + 1))
+      let item = try await add(randomBytes(Int(SecretVault.Items.parcelItemLimit) + 1))
       let error = await refusal { _ = try ada.items.sendItemByParcel(item.id, to: "ben") }
       #expect(error?.code == .refused)
       #expect(try ada.messages.outbox().parcels.isEmpty)

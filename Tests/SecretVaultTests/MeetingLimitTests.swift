@@ -12,7 +12,7 @@ extension VaultTests {
     private func free(_ member: Member, for other: Member) async throws {
       let digest = try member.digest(of: other)
       try #require(
-        try await eventually { member.vault.carrying.meetings.begin(with: digest, isDialling: false) != nil })
+        try await eventually { member.vault.carrying.memory.begin(with: digest, isDialling: false) != nil })
     }
 
     /// Dials, says nothing but that it carries, and returns what it is offered.
@@ -95,14 +95,14 @@ extension VaultTests {
       let daemon = try ada.opened()
       defer { daemon.close() }
       let greeting = CarrierGreeting(copies: [], takes: true)
-      let one = try CourierDesk(ada.vault, meeting: ada.vault.directory.find("ben"), isNearby: false)
-      let other = try CourierDesk(daemon, meeting: daemon.directory.find("ben"), isNearby: false)
+      let one = try CourierDesk(ada.vault.meetings, meeting: ada.vault.directory.find("ben"), isNearby: false)
+      let other = try CourierDesk(daemon.meetings, meeting: daemon.directory.find("ben"), isNearby: false)
       let header = try #require(try one.offers(to: greeting).first?.header)
       #expect(try other.content(of: header, isTheirs: false) != nil)
       #expect(try one.content(of: header, isTheirs: false) != nil)
       try one.wasRefused(header, isTheirs: false)
       #expect(try carriers(of: ada) == [ada.digest(of: ben)])
-      let next = try CourierDesk(ada.vault, meeting: ada.vault.directory.find("dan"), isNearby: false)
+      let next = try CourierDesk(ada.vault.meetings, meeting: ada.vault.directory.find("dan"), isNearby: false)
       #expect(try next.offers(to: greeting).first?.header.branch == 1)
     }
 
@@ -143,7 +143,7 @@ extension VaultTests {
       #expect(try cleo.vault.carrying.carryStatus().leftToday == before - whole.count)
       try await free(cleo, for: ben)
       let digest = try cleo.digest(of: ben)
-      let memory = cleo.vault.carrying.meetings
+      let memory = cleo.vault.carrying.memory
       memory.noteWaste(
         MeetingMemory.wasteLimit - whole.count, of: digest, isCarried: true, at: world.clock.monotonic)
       #expect(memory.hasWastedEnough(digest, isCarried: true, at: world.clock.monotonic))
@@ -176,9 +176,9 @@ extension VaultTests {
       #expect(try await ben.meet(cleo).handedOver == 0)
       // It wasn't even asked for; and Ben can't look in.
       let digest = try cleo.digest(of: ben)
-      cleo.vault.carrying.meetings.noteWaste(
+      cleo.vault.carrying.memory.noteWaste(
         MeetingMemory.wasteLimit - 1, of: digest, isCarried: true, at: world.clock.monotonic)
-      #expect(!cleo.vault.carrying.meetings.hasWastedEnough(digest, isCarried: true, at: world.clock.monotonic))
+      #expect(!cleo.vault.carrying.memory.hasWastedEnough(digest, isCarried: true, at: world.clock.monotonic))
       #expect(try cleo.vault.carrying.carryStatus().leftToday == left)
       try cleo.meets(ada)
       #expect(try await ben.meet(cleo).handedOver == 1)

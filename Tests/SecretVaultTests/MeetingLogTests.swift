@@ -68,7 +68,7 @@ extension VaultTests {
     @Test func `a busy answer is noted on both sides, once a minute`() async throws {
       let world = try TestWorld(2)
       let (ada, ben) = (world[0], world[1])
-      let place = ben.vault.carrying.meetings.begin(with: try ben.digest(of: ada), isDialling: false)
+      let place = ben.vault.carrying.memory.begin(with: try ben.digest(of: ada), isDialling: false)
       try #require(place != nil)
       for _ in 0..<3 { await #expect(throws: VaultError.self) { try await ada.meet(ben) } }
       #expect(try log(ada).map(\.ending) == [.busy])

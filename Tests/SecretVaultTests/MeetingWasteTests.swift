@@ -22,13 +22,13 @@ extension VaultTests {
 
     /// All but `count` of the bytes that may come in vain from `peer`, so that so many more are too many.
     private func use(allBut count: Int, of peer: Member, at member: Member, isCarried: Bool) throws {
-      member.vault.carrying.meetings.noteVain(
+      member.vault.carrying.memory.noteVain(
         MeetingMemory.vainLimit - count, of: try member.digest(of: peer), isCarried: isCarried,
         at: member.environment.monotonic())
     }
 
     private func isPaused(_ peer: Member, at member: Member, isCarried: Bool) throws -> Bool {
-      member.vault.carrying.meetings.hasWastedEnough(
+      member.vault.carrying.memory.hasWastedEnough(
         try member.digest(of: peer), isCarried: isCarried, at: member.environment.monotonic())
     }
 

@@ -58,15 +58,15 @@ extension VaultTests {
       }
       await meeting.session.close()
       let digest = try member.digest(of: mal)
-      try #require(try await eventually { member.vault.carrying.meetings.begin(with: digest, isDialling: false) != nil })
+      try #require(try await eventually { member.vault.carrying.memory.begin(with: digest, isDialling: false) != nil })
       return outcome
     }
 
     /// Whether so many more bytes of waste would be too many of a carrier.
     private func isCharged(_ carrier: Member, at member: Member) throws -> Bool {
       let (digest, now) = (try member.digest(of: carrier), world.clock.monotonic)
-      member.vault.carrying.meetings.noteWaste(MeetingMemory.wasteLimit - 1, of: digest, isCarried: true, at: now)
-      return member.vault.carrying.meetings.hasWastedEnough(digest, isCarried: true, at: now)
+      member.vault.carrying.memory.noteWaste(MeetingMemory.wasteLimit - 1, of: digest, isCarried: true, at: now)
+      return member.vault.carrying.memory.hasWastedEnough(digest, isCarried: true, at: now)
     }
 
     @Test(arguments: Poison.allCases)
@@ -133,7 +133,7 @@ extension VaultTests {
     {
       let whole = try parcel()
       let digest = try cleo.digest(of: mal)
-      let memory = cleo.vault.carrying.meetings
+      let memory = cleo.vault.carrying.memory
       // Nothing fades meanwhile.
       memory.noteVain(
         MeetingMemory.vainLimit - whole.count / 2, of: digest, isCarried: true, at: cleo.environment.monotonic())
