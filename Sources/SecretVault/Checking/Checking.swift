@@ -111,7 +111,7 @@ extension Checking {
         throw VaultError(.damaged, "the stored header does not fit this device's share")
       }
       subject.own = ownCheck(record, header, own, pieces)
-      subject.question = DrillJob.Question(header: header, own: own, evaluation: evaluation, pieceCount: pieces)
+      subject.question = DrillAsker.Question(header: header, own: own, evaluation: evaluation, pieceCount: pieces)
       subject.named = recovering.namedHolders(of: record.id)
       subject.areIntroductionsOff = introductions.lacksIntroductions(record, header)
       let peers = try recovering.likelyHolders(header)
@@ -159,7 +159,7 @@ extension Checking {
     _ subjects: [DrillSubject], _ events: @escaping @Sendable (CheckEvent) -> Void
   ) async -> [Digest: [Int: DrillFinding]] {
     var order: [PeerRecord] = []
-    var questions: [Digest: [(place: Int, question: DrillJob.Question)]] = [:]
+    var questions: [Digest: [(place: Int, question: DrillAsker.Question)]] = [:]
     for (place, subject) in subjects.enumerated() {
       guard let question = subject.question else { continue }
       for peer in subject.peers {
@@ -184,7 +184,7 @@ extension Checking {
   private static let sessionLimit = 3
 
   /// Asks one peer. A question that breaks the session fails alone: the others are asked in another one.
-  private func ask(_ peer: PeerRecord, _ questions: [DrillJob.Question]) async -> [DrillFinding] {
+  private func ask(_ peer: PeerRecord, _ questions: [DrillAsker.Question]) async -> [DrillFinding] {
     let findings = DrillFindings(count: questions.count)
     var failure = LinkFailure.hungUp
     var sessions = 0
@@ -199,16 +199,17 @@ extension Checking {
         question.cards = introductions.cardExchange(with: peer, about: question.header)
         return question
       }
-      let job = DrillJob(questions: asked) { findings.set(first + $0, $1) }
-      switch await links.send(.drill(job), to: recipient) {
-      case .success: failure = LinkFailure(.misbehaved, "answered something else")
-      case .failure(let why):
-        failure = why
+      let asker = DrillAsker(prover: identity.keys.digest, questions: asked) { findings.set(first + $0, $1) }
+      do {
+        try await links.ask(asker, of: recipient)
+        failure = LinkFailure(.misbehaved, "answered something else")
+      } catch {
+        failure = error
         // Nobody there, not known there, too old, or this device's own fault: no other question would do better.
-        guard why.kind == .cutOff || why.kind == .misbehaved, let broken = findings.next else {
-          return findings.all(orElse: why)
+        guard error.kind == .cutOff || error.kind == .misbehaved, let broken = findings.next else {
+          return findings.all(orElse: error)
         }
-        findings.set(broken, .failed(why))
+        findings.set(broken, .failed(error))
       }
     }
     return findings.all(orElse: failure)

@@ -14,7 +14,7 @@ struct DrillSubject {
   /// What the last drill found.
   let before: DrillRecord?
   var own: HolderCheck?
-  var question: DrillJob.Question?
+  var question: DrillAsker.Question?
   /// Whether this device publishes an address: then holders count it among those that they can call on.
   var isOwnAddressKnown = false
   /// Peers for whom this device knows no place to call.

@@ -202,10 +202,10 @@ extension Intake {
     {
       return try settle(introduction: entry, record, letter, peer, arrival)
     }
-    let outcome: RouteOutcome
+    let outcome: Result<Void, LinkFailure>
     do throws(LinkFailure) {
       try Self.checkDeposit(letter.frames, request: record.request, peer: peer.name)
-      outcome = .success(.deposited)
+      outcome = .success(())
     } catch {
       outcome = .failure(error)
     }
@@ -265,8 +265,4 @@ extension Intake {
     throw LinkFailure(.misbehaved, "did not say whether it takes the share")
   }
 
-}
-
-extension LinkFailure {
-  static let notAsked = LinkFailure(.misbehaved, "answered something that was not asked")
 }

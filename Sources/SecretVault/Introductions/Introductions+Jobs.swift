@@ -10,18 +10,18 @@ extension Introductions {
   static let unwillingPause: Int64 = 86_400_000
 
   /// What is said behind a share in the same session, if there is anything.
-  func introductionJob(beside entry: OutboxRecord) throws -> IntroductionJob? {
+  func introductionAsker(beside entry: OutboxRecord) throws -> IntroductionAsker? {
     guard usesIntroductions, let id = entry.entry.secretID,
       let waiting = try database.waitingIntroduction(ofSecret: id, to: entry.entry.recipient)
     else { return nil }
-    return introductionJob(waiting)
+    return introductionAsker(waiting)
   }
 
-  func introductionJob(_ entry: OutboxRecord) -> IntroductionJob? {
+  func introductionAsker(_ entry: OutboxRecord) -> IntroductionAsker? {
     guard let id = entry.entry.secretID, let index = entry.entry.index.flatMap({ UInt8(exactly: $0) }) else {
       return nil
     }
-    return IntroductionJob(secret: id, index: index, sealed: entry.entry.payload) { [self] failure in
+    return IntroductionAsker(secret: id, index: index, sealed: entry.entry.payload) { [self] failure in
       settle(introduction: entry, failure, route: "session")
     }
   }

@@ -88,11 +88,7 @@ extension GroupLetters {
       }
       recipient = try self.directory.recipient(record)
     } catch { throw LinkFailure(local: error) }
-    switch await links.send(.letter(LetterJob(purpose: purpose, content: content)), to: recipient) {
-    case .success(.letterTaken(let content)): return content
-    case .failure(let failure): throw failure
-    case .success: throw LinkFailure(.misbehaved, "answered something else")
-    }
+    return try await links.ask(LetterAsker(purpose: purpose, content: content), of: recipient)
   }
 
   /// Writes a line into the log and tells the notification command, where the event is one for it. What a peer can cause as often as it
@@ -102,22 +98,6 @@ extension GroupLetters {
     switch (note, known) {
     case (.invited, let known?), (.refused, let known?): recordUnlessTooMany(note.event, peer: known, detail: detail)
     default: record(note.event, peer: known, detail: detail)
-    }
-  }
-}
-
-extension SessionRoute {
-  /// Sends a letter about a group. Its answer takes time: the peer may have to ask servers first.
-  func letter(
-    _ id: UInt64, _ job: LetterJob, _ conversation: Conversation
-  ) async throws(LinkFailure) -> PeerReply {
-    try await conversation.require(.groups)
-    try await conversation.send(GroupLetter(request: id, purpose: job.purpose, content: job.content))
-    let reply = try await conversation.receive(GroupReply.self, patience: 4)
-    guard reply.request == id else { throw LinkFailure(.misbehaved, "answered something that was not asked") }
-    switch reply.outcome {
-    case .taken(let content): return .letterTaken(content)
-    case .refused(let reason): throw .refused(reason)
     }
   }
 }

@@ -18,7 +18,7 @@ struct Conversation: Sendable {
   let byteLimit: UInt64?
   let handshakeMilliseconds: Double
   private let heard = Heard()
-  private let environment: VaultEnvironment
+  let environment: VaultEnvironment
 
   private init(
     session: PeerSession, recipient: Recipient, place: String, byteLimit: UInt64?, handshakeMilliseconds: Double,

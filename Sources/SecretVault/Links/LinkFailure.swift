@@ -156,3 +156,7 @@ package func shellQuoted(_ name: String) -> String {
   let parts = name.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false)
   return (isOption ? "-- " : "") + "'" + parts.map { String($0) }.joined(separator: "'\\''") + "'"
 }
+
+extension LinkFailure {
+  static let notAsked = LinkFailure(.misbehaved, "answered something that was not asked")
+}

@@ -25,22 +25,95 @@ extension Links {
   /// Opens a session and says how it went.
   package func pingPeer(_ reference: String) async throws -> PingReport {
     let peer = try directory.find(reference)
-    switch await send(.ping, to: try directory.recipient(peer)) {
-    case .success(.pong(let handshake, let roundTrip, let address)):
-      let now = try directory.find(reference)
+    do {
+      let answer = try await ask(PingAsker(), of: try directory.recipient(peer))
       return PingReport(
-        peer: try directory.summary(now), handshakeMilliseconds: handshake, roundTripMilliseconds: roundTrip, address: address)
-    case .failure(let failure): throw VaultError(failure, peer: peer.name)
-    default: throw VaultError(.other, "\(peer.name) answered something else")
+        peer: try directory.summary(try directory.find(reference)), handshakeMilliseconds: answer.handshakeMilliseconds,
+        roundTripMilliseconds: answer.roundTripMilliseconds, address: answer.address)
+    } catch let failure as LinkFailure { throw VaultError(failure, peer: peer.name) } catch { throw error }
+  }
+
+  /// Asks something of a peer, in a session of its own or one that was kept.
+  func ask<Question: Asker>(
+    _ asker: Question, of recipient: Recipient
+  ) async throws(LinkFailure) -> Question.Answer {
+    let id = core.requestNumber()
+    do { return try await converse(id, asker, recipient) } catch {
+      // The peer lets less go over Bluetooth than this device; the network was slower, but may do.
+      guard error.refusal == .bluetoothLimit, !recipient.addresses.isEmpty else { throw error }
+      var recipient = recipient
+      recipient.nearby = nil
+      do { return try await converse(id, asker, recipient) } catch let second {
+        throw second.kind == .unreachable ? second.and(error) : second
+      }
     }
   }
 
-  /// Asks something of a peer in a session.
-  func send(_ content: Envelope.Content, to recipient: Recipient) async -> RouteOutcome {
-    let route = SessionRoute(
-      identity: identity, ownCard: { [self] in try core.ownCard() }, environment: environment,
-      met: { [self] recipient, card in trust.met(recipient, card) }, kept: conversations,
-      services: { [self] in introductions.services })
-    return await route.send(Envelope(id: core.requestNumber(), recipient: recipient, content: content))
+  private func converse<Question: Asker>(
+    _ id: UInt64, _ asker: Question, _ recipient: Recipient
+  ) async throws(LinkFailure) -> Question.Answer {
+    if let conversation = await conversations.take(recipient, for: asker.byteCount) {
+      let before = conversation.heardCount
+      do { return try await carryOut(id, asker, in: conversation) } catch {
+        // It may have ended while nobody looked. Then nothing was answered in it, and the request has another try.
+        guard conversation.heardCount == before, error.isOfLine, !Task.isCancelled else {
+          return try await carryOnByNetwork(id, asker, error, after: conversation)
+        }
+      }
+    }
+    let conversation = try await Conversation.open(
+      recipient, for: asker.byteCount, identity: identity, ownCard: try shownCard(), environment: environment,
+      services: introductions.services)
+    trust.met(recipient, conversation.session.peerCard)
+    do { return try await carryOut(id, asker, in: conversation) } catch {
+      return try await carryOnByNetwork(id, asker, error, after: conversation)
+    }
+  }
+
+  private func shownCard() throws(LinkFailure) -> PeerCard {
+    do { return try core.ownCard() } catch { throw LinkFailure(local: error) }
+  }
+
+  /// What broke in the air goes on by network, if the peer can be reached there by now, and from where it stopped.
+  private func carryOnByNetwork<Question: Asker>(
+    _ id: UInt64, _ asker: Question, _ failure: LinkFailure, after broken: Conversation
+  ) async throws(LinkFailure) -> Question.Answer {
+    let recipient = broken.recipient
+    guard broken.isNearby, failure.kind == .cutOff, !recipient.addresses.isEmpty, asker.isRepeatable else {
+      throw failure
+    }
+    let opening = Opening(
+      recipient: recipient, identity: identity, ownCard: try shownCard(), environment: environment,
+      services: introductions.services)
+    for _ in 0..<Self.networkTries {
+      let conversation: Conversation
+      do { conversation = try await opening.byNetwork() } catch { throw failure }
+      do { return try await carryOut(id, asker, in: conversation) } catch {
+        // The peer may not have noticed yet that the other connection is no more.
+        guard error.refusal == .busy else { throw error }
+      }
+      do { try await environment.sleep(Self.networkPause) } catch { throw failure }
+    }
+    throw failure
+  }
+
+  private static let networkTries = 6
+  private static let networkPause = Duration.milliseconds(500)
+
+  private func carryOut<Question: Asker>(
+    _ id: UInt64, _ asker: Question, in conversation: Conversation
+  ) async throws(LinkFailure) -> Question.Answer {
+    do {
+      let answer = try await asker.ask(id, conversation)
+      switch asker.behind {
+      case .closed: await conversation.close()
+      case .kept: await conversations.keep(conversation)
+      case .inUse: break
+      }
+      return answer
+    } catch {
+      await conversation.close()
+      throw error
+    }
   }
 }

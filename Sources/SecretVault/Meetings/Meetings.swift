@@ -108,17 +108,13 @@ extension Meetings {
   private func meet(
     _ peer: PeerRecord, _ recipient: Recipient, byteCount: UInt64
   ) async throws(LinkFailure) -> MeetingReport {
-    let job = MeetingJob(
+    let asker = MeetingAsker(
       begin: { [self] isNearby in
         try CourierDesk(self, meeting: peer, isNearby: isNearby)
       }, byteCount: byteCount)
-    switch await links.send(.meeting(job), to: recipient) {
-    case .success(.met(let report)):
-      finishedMeeting(with: peer, report)
-      return report
-    case .failure(let failure): throw failure
-    case .success: throw LinkFailure(.misbehaved, "answered something else")
-    }
+    let report = try await links.ask(asker, of: recipient)
+    finishedMeeting(with: peer, report)
+    return report
   }
 
   /// A meeting has come to its end.

@@ -10,7 +10,7 @@ extension Recovering {
   private static let refusalTime: Int64 = 86_400_000
 
   /// What has come by parcel of a peer that was asked for its share; nil if nothing has.
-  func parcelAnswer(of peer: PeerRecord, _ job: ReleaseJob) -> HolderSearch.Answer? {
+  func parcelAnswer(of peer: PeerRecord, _ job: ReleaseAsker) -> HolderSearch.Answer? {
     do {
       guard let record = try releaseParcel(to: peer, job.header, in: [.answered]) else { return nil }
       do { return .released(try read(record, of: peer, job)) } catch {
@@ -33,7 +33,7 @@ extension Recovering {
   }
 
   private func read(
-    _ record: ParcelRecord, of peer: PeerRecord, _ job: ReleaseJob
+    _ record: ParcelRecord, of peer: PeerRecord, _ job: ReleaseAsker
   ) throws(LinkFailure) -> ReleasedShare {
     let local = LinkFailure(.local, "can't be asked: its answer by parcel can't be read on this device")
     let letter: ParcelLetter
@@ -74,7 +74,7 @@ extension Recovering {
   }
 
   /// Asks a peer that can't be reached for its share by parcel, once. Says whether it is asked.
-  func askByParcel(_ peer: PeerRecord, _ job: ReleaseJob) -> Bool {
+  func askByParcel(_ peer: PeerRecord, _ job: ReleaseAsker) -> Bool {
     let header = job.header
     guard post.parcelMemory.isPatient, header.dispersal.fragmentByteCount <= Post.parcelFragmentLimit else { return false }
     do {
@@ -89,7 +89,7 @@ extension Recovering {
     }
   }
 
-  private func makeReleaseParcel(_ peer: PeerRecord, _ job: ReleaseJob) throws -> Bool {
+  private func makeReleaseParcel(_ peer: PeerRecord, _ job: ReleaseAsker) throws -> Bool {
     let header = job.header
     let keys = try directory.storedCard(peer).keys
     let number = core.requestNumber()

@@ -152,7 +152,8 @@ extension Recovering {
       throw VaultError(.damaged, "the stored header does not fit this device's share")
     }
     let due = DuePieces()
-    let job = ReleaseJob(header: header, epoch: 0, own: own, evaluation: evaluation, due: due)
+    let job = ReleaseAsker(
+      header: header, epoch: 0, own: own, evaluation: evaluation, prover: identity.keys.digest, due: due)
     let heard = NewsOfHolders()
     return HolderSearch(
       peers, due: due, environment: environment, began: { events(.asking(peer: $0.name)) },
@@ -175,7 +176,7 @@ extension Recovering {
   }
 
   /// What has come by parcel is used first, then a session; who can't be reached is asked by parcel if somebody waits for it.
-  private func ask(_ peer: PeerRecord, _ job: ReleaseJob) async -> HolderSearch.Answer {
+  private func ask(_ peer: PeerRecord, _ job: ReleaseAsker) async -> HolderSearch.Answer {
     let known = parcelAnswer(of: peer, job)
     // What its fragment lacked then it may have again.
     if let known, case .released(let share) = known,
@@ -193,18 +194,13 @@ extension Recovering {
     return askByParcel(peer, job) ? .failed(peer.asked, failure.askedByParcel) : answer
   }
 
-  private func askInSession(_ peer: PeerRecord, _ job: ReleaseJob) async -> HolderSearch.Answer {
+  private func askInSession(_ peer: PeerRecord, _ job: ReleaseAsker) async -> HolderSearch.Answer {
     let recipient: Recipient
     // Only now: a card takes time to read, and most of a large group are not asked.
     do { recipient = try self.directory.recipient(peer) } catch {
       return .failed(peer.asked, LinkFailure(local: error))
     }
-    return switch await links.send(.release(job), to: recipient) {
-    case .success(.released(let share)): .released(share)
-    case .failure(let failure): .failed(peer.asked, failure)
-    case .success:
-      .failed(peer.asked, LinkFailure(.misbehaved, "answered something else"))
-    }
+    do { return .released(try await links.ask(job, of: recipient)) } catch { return .failed(peer.asked, error) }
   }
 
   /// The own fragment, unless it is missing or unreadable: then one more peer's takes its place.

@@ -54,12 +54,13 @@ extension Sharing {
       let claimed = try database.claimDelivery(
         entry.id, at: max(now, entry.nextAttemptAt), retryAt: max(now, entry.nextAttemptAt) + Introductions.lease)
       guard claimed else { return nil }
-      let outcome: RouteOutcome
+      let outcome: Result<Void, LinkFailure>
       do {
-        let job = try depositJob(
+        let asker = try depositAsker(
           entry, id: id, index: index, asking: { asking(peer.name, $0) }, progress: progress)
-        outcome = await links.send(.deposit(job), to: try directory.recipient(peer))
-      } catch {
+        try await links.ask(asker, of: try directory.recipient(peer))
+        outcome = .success(())
+      } catch let failure as LinkFailure { outcome = .failure(failure) } catch {
         outcome = .failure(
           LinkFailure(.local, "can't be served: \(VaultError(error).reason)", hint: VaultError(error).hint))
       }
@@ -101,17 +102,17 @@ extension Sharing {
     return nil
   }
 
-  private func depositJob(
+  private func depositAsker(
     _ entry: OutboxRecord, id: [UInt8], index: Int, asking: @escaping @Sendable (UInt64) -> Void,
     progress: @escaping @Sendable (Int) -> Void
-  ) throws -> DepositJob {
+  ) throws -> DepositAsker {
     guard let record = try database.secret(id),
       let number = UInt8(exactly: index)
     else { throw VaultError(.damaged, "the secret of a waiting share is missing") }
     let header = try directory.header(of: record)
     let reader = try database.openFragment(of: id, index: index)
     let lease = Lease(of: entry.id, from: environment.now())
-    var job = DepositJob(
+    var job = DepositAsker(
       header: header, index: number, sealedShare: entry.entry.payload,
       piece: { [self] stripe in
         try keep(lease)
@@ -123,7 +124,7 @@ extension Sharing {
       if lease.isFirstWord() { asking(seconds) }
       try keep(lease)
     }
-    job.introduction = try introductions.introductionJob(beside: entry)
+    job.introduction = try introductions.introductionAsker(beside: entry)
     return job
   }
 
@@ -142,7 +143,7 @@ extension Sharing {
 
   /// Notes what became of a delivery by the route of this name.
   func settle(
-    _ entry: OutboxRecord, _ peer: PeerRecord, _ id: [UInt8], _ index: Int, _ outcome: RouteOutcome,
+    _ entry: OutboxRecord, _ peer: PeerRecord, _ id: [UInt8], _ index: Int, _ outcome: Result<Void, LinkFailure>,
     route: String = "session"
   ) throws -> Delivery {
     let secret = try? database.secret(id)

@@ -64,16 +64,34 @@ extension Sharing {
           entry.id, until: now + Introductions.unwillingPause, route: nil, error: "introductions are off")
       }
       let due = max(now, entry.nextAttemptAt)
-      guard let peer = try database.peer(entry.entry.recipient), let job = introductions.introductionJob(entry),
+      guard let peer = try database.peer(entry.entry.recipient), let job = introductions.introductionAsker(entry),
         try database.claimDelivery(entry.id, at: due, retryAt: due + Introductions.lease)
       else { return }
-      switch await links.send(.introduction(job), to: try directory.recipient(peer)) {
-      case .success: introductions.settle(introduction: entry, nil, route: "session")
-      case .failure(let failure): introductions.settle(introduction: entry, failure, route: "session")
+      do {
+        try await links.ask(job, of: try directory.recipient(peer))
+        introductions.settle(introduction: entry, nil, route: "session")
+      } catch let failure as LinkFailure {
+        introductions.settle(introduction: entry, failure, route: "session")
       }
     } catch {
       environment.log.error("an introduction could not be delivered: this device \(VaultCore.words(error))")
     }
   }
 
+}
+
+extension IntroductionAsker: Asker {
+  var byteCount: UInt64 { UInt64(sealed.count) }
+
+  func ask(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) {
+    try await conversation.require(.introductions)
+    try await conversation.send(message(id))
+    if let failure = try await Self.result(id, conversation) { throw failure }
+  }
+
+  static func result(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> LinkFailure? {
+    let result = try await conversation.receive(IntroductionResult.self, patience: 2)
+    guard result.request == id else { throw .notAsked }
+    return result.refusal.map { .refused($0) }
+  }
 }

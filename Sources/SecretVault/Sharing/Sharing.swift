@@ -163,10 +163,10 @@ extension Sharing {
     for peer in chosen { recipients.append((peer, try directory.recipient(peer))) }
     let failures = await limitedConcurrency(recipients, limit: contactConcurrency) { [self] pair in
       let (peer, recipient) = pair
-      guard case .failure(let failure) = await links.send(.probe(fragmentByteCount: fragment), to: recipient),
-        !failure.mayPass
-      else { return nil as (peer: PeerRecord, failure: LinkFailure)? }
-      return (peer, failure)
+      do throws(LinkFailure) { try await links.ask(ProbeAsker(byteCount: fragment), of: recipient) } catch {
+        return error.mayPass ? nil : (peer: peer, failure: error)
+      }
+      return nil
     }
     let refusing = failures.compactMap { $0 }
     guard request.leavesOutRefusing || refusing.isEmpty else { throw refusal(of: refusing) }

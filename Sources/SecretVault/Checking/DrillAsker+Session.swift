@@ -4,22 +4,26 @@ import Sodium
 import VaultProtocol
 
 /// The requester's side of a drill.
-extension SessionRoute {
+extension DrillAsker: Asker {
+  var byteCount: UInt64 { 0 }
+  /// Each of its answers is told as it comes.
+  var isRepeatable: Bool { false }
+
   /// Asks all questions, one after the other, in one session. A holder that refuses or fails one is asked the next; only what
   /// leaves the session unusable is thrown.
-  func drill(_ id: UInt64, _ job: DrillJob, _ conversation: Conversation) async throws(LinkFailure) {
+  func ask(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) {
     try await conversation.require(.drill)
-    var patience = Patience(environment)
-    for (place, question) in job.questions.enumerated() {
+    var patience = Patience(conversation.environment)
+    for (place, question) in questions.enumerated() {
       let request = id &+ UInt64(place)
       try patience.check()
       switch try await answer(request, question, conversation) {
-      case .failed(let failure): job.found(place, .failed(failure))
+      case .failed(let failure): found(place, .failed(failure))
       case .proven(let index, let reach):
         var finding = try await pieces(request, question, index, conversation, &patience)
         finding.reach = reach
-        job.found(place, finding)
-        if let exchange = question.cards { try await exchangeCards(request, exchange, conversation) }
+        found(place, finding)
+        if let exchange = question.cards { try await exchange.exchange(request, conversation) }
       }
     }
   }
@@ -31,7 +35,7 @@ extension SessionRoute {
 
   /// Proves the own share, then checks the holder's proof of its own.
   private func answer(
-    _ id: UInt64, _ question: DrillJob.Question, _ conversation: Conversation
+    _ id: UInt64, _ question: Question, _ conversation: Conversation
   ) async throws(LinkFailure) -> DrilledShare {
     let header = question.header
     let tag: Digest
@@ -42,8 +46,8 @@ extension SessionRoute {
     } catch { throw LinkFailure(.sodium(error)) }
     try await conversation.send(DrillRequest(request: id, tag: tag, headerDigest: header.digest, epoch: 0))
     let challenge = try await conversation.receive(DrillChallenge.self)
-    guard challenge.request == id else { throw Self.notAsked }
-    let own = identity.keys.digest
+    guard challenge.request == id else { throw .notAsked }
+    let own = prover
     let peer = conversation.recipient.keys.digest
     let binding = conversation.session.handshakeHash
     let possession: Possession
@@ -59,12 +63,12 @@ extension SessionRoute {
     let received = try await conversation.receiveAny()
     if received.type == MessageType.drillRefusal.rawValue {
       let refusal = try conversation.parse(received, as: DrillRefusal.self)
-      guard refusal.request == id else { throw Self.notAsked }
+      guard refusal.request == id else { throw .notAsked }
       return .failed(.refused(refusal.reason))
     }
     let said = try conversation.parse(received, as: DrillAnswer.self)
     let answer = said.possession
-    guard answer.request == id else { throw Self.notAsked }
+    guard answer.request == id else { throw .notAsked }
     do throws(ProtocolError) {
       try PossessionExchange(
         header: header, epoch: 0, purpose: .drill, role: .holder, prover: peer, verifier: own, binding: binding,
@@ -80,7 +84,7 @@ extension SessionRoute {
 
   /// Asks for pieces drawn at random, over Bluetooth for no more than may go there, and checks each against the root of the holder's fragment.
   private func pieces(
-    _ id: UInt64, _ question: DrillJob.Question, _ index: UInt8, _ conversation: Conversation,
+    _ id: UInt64, _ question: Question, _ index: UInt8, _ conversation: Conversation,
     _ patience: inout Patience
   ) async throws(LinkFailure) -> DrillFinding {
     let header = question.header
@@ -138,11 +142,9 @@ extension SessionRoute {
       }
     }
     let end = try await conversation.receive(DrillPiecesEnd.self)
-    guard end.request == id else { throw Self.notAsked }
+    guard end.request == id else { throw .notAsked }
     return damage ?? end.refusal.map { LinkFailure.refused($0) }
   }
-
-  private static var notAsked: LinkFailure { LinkFailure(.misbehaved, "answered something that was not asked") }
 
   /// A drill as a whole has a minute, and what its bytes take at the slowest line that is still of use: a holder that sends a byte
   /// now and then holds up nobody for long.

@@ -4,7 +4,7 @@ import Synchronization
 package import VaultProtocol
 
 /// Questions of a drill to one peer: does it still hold its shares of these secrets?
-package struct DrillJob: Sendable {
+package struct DrillAsker: Sendable {
   /// One secret, and the own share that proves the right to ask.
   package struct Question: Sendable {
     /// The requester's header.
@@ -19,6 +19,8 @@ package struct DrillJob: Sendable {
     var cards: CardExchange?
   }
 
+  /// This device's card digest.
+  let prover: Digest
   /// One entry a secret.
   package let questions: [Question]
   /// Told of each answer as it comes, with the question's place. Not called for those behind a failure of the session.

@@ -4,7 +4,7 @@ import VaultProtocol
 import VaultStore
 
 /// What it takes to meet a peer.
-package struct MeetingJob: Sendable {
+package struct MeetingAsker: Sendable {
   /// Begins the meeting at this device, once there is a session.
   let begin: @Sendable (_ isNearby: Bool) throws -> CourierDesk
   /// Bytes of the largest parcel that waits for the peer itself: decides whether the meeting may be over Bluetooth.
@@ -12,17 +12,15 @@ package struct MeetingJob: Sendable {
 }
 
 /// The dialler's side of a meeting: it tells what it has, gives what is wanted, and then listens.
-extension SessionRoute {
-  func meeting(
-    _ id: UInt64, _ job: MeetingJob, _ conversation: Conversation
-  ) async throws(LinkFailure) -> MeetingReport {
+extension MeetingAsker: Asker {
+  func ask(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> MeetingReport {
     try await conversation.require(.courier)
     let isNearby = conversation.isNearby
-    let desk = try await local { try job.begin(isNearby) }
+    let desk = try await local { try begin(isNearby) }
     let note = MeetingNote(desk.room, with: desk.peer, isNearby: isNearby, isDialled: true)
     var meeting = DialledMeeting(
       id: id, desk: desk, conversation: conversation,
-      patience: MeetingPatience(environment, isNearby: isNearby), note: note)
+      patience: MeetingPatience(conversation.environment, isNearby: isNearby), note: note)
     do { try await meeting.run() } catch {
       await note.end(MeetingRecord.Ending(error))
       throw error

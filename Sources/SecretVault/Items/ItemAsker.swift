@@ -1,0 +1,55 @@
+package import Sodium
+import VaultProtocol
+
+/// An item to be left with a peer. Only ciphertext.
+package struct ItemAsker: Sendable {
+  /// The encoded header.
+  package let header: [UInt8]
+  /// Bytes of the ciphertext.
+  package let byteCount: UInt64
+  /// What it hashes to.
+  package let digest: Digest
+  /// Reads a piece of it.
+  package let piece: @Sendable (UInt64) throws -> [UInt8]
+  /// Told of each piece's bytes once they are sent.
+  package let progress: @Sendable (Int) -> Void
+}
+
+extension ItemAsker: Asker {
+  /// Offers an item and sends what its receiver lacks of it. True if it was known there.
+  func ask(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> Bool {
+    try await conversation.send(ItemOffer(request: id, digest: digest, header: header))
+    // Taking an interrupted transfer up again, the receiver reads all that it has: some seconds a gigabyte.
+    let patience = 2 + Int(clamping: byteCount / (256 << 20))
+    let answer = try await conversation.receive(ItemAnswer.self, patience: patience)
+    guard answer.request == id else { throw .notAsked }
+    let first: UInt64
+    switch answer.verdict {
+    case .asking: throw LinkFailure(.misbehaved, "did not say whether it takes the item")
+    case .refused(let reason): throw .refused(reason)
+    case .complete: return true
+    case .wants(let from): first = from
+    }
+    let count = ItemDigest.pieceCount(byteCount)
+    guard first <= count else { throw LinkFailure(.misbehaved, "asked for pieces that don't exist") }
+    let began = conversation.environment.monotonic()
+    let allowance = conversation.environment.deadlines.slowDelivery / .milliseconds(1)
+    var sent = 0
+    for number in first..<count {
+      if Task.isCancelled { throw LinkFailure(.local, "sending was interrupted") }
+      // A receiver that takes a byte now and then would keep it going for days.
+      let allowed = allowance + Double(sent) / Double(BatchFetch.minimumRate) * 1000
+      guard conversation.environment.monotonic() - began < allowed else { throw .tooSlow }
+      let bytes: [UInt8]
+      do { bytes = try piece(number) } catch { throw LinkFailure(local: error) }
+      try await conversation.send(ItemPiece(request: id, number: number, bytes: bytes))
+      sent += bytes.count
+      progress(bytes.count)
+    }
+    try await conversation.send(ItemEnd(request: id))
+    let result = try await conversation.receive(ItemResult.self, patience: 2 + patience)
+    guard result.request == id else { throw .notAsked }
+    if let refusal = result.refusal { throw .refused(refusal) }
+    return false
+  }
+}

@@ -1,0 +1,24 @@
+package import VaultProtocol
+
+/// A letter about a group.
+package struct LetterAsker: Sendable {
+  package let purpose: GroupLetter.Purpose
+  /// What it says.
+  package let content: [UInt8]
+}
+
+extension LetterAsker: Asker {
+  var byteCount: UInt64 { UInt64(content.count) }
+
+  /// Sends a letter about a group. Its answer takes time: the peer may have to ask servers first.
+  func ask(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> [UInt8] {
+    try await conversation.require(.groups)
+    try await conversation.send(GroupLetter(request: id, purpose: purpose, content: content))
+    let reply = try await conversation.receive(GroupReply.self, patience: 4)
+    guard reply.request == id else { throw .notAsked }
+    switch reply.outcome {
+    case .taken(let content): return content
+    case .refused(let reason): throw .refused(reason)
+    }
+  }
+}

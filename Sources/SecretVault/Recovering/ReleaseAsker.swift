@@ -1,0 +1,108 @@
+package import ShamirKit
+package import Sodium
+package import VaultProtocol
+import PeerAuth
+
+/// A share to be asked for, and the own share that proves the right to it.
+package struct ReleaseAsker: Sendable {
+  /// The requester's header.
+  package let header: SecretHeader
+  /// Epoch of the requester's share.
+  package let epoch: UInt32
+  /// The requester's own share and salt.
+  package let own: HeldShare
+  /// Commitment to the own share.
+  package let evaluation: RistrettoPoint
+  /// This device's card digest.
+  let prover: Digest
+  /// Which pieces will be wanted of whoever releases its share.
+  let due: DuePieces
+  /// What this device has of the others' cards, to ask for newer ones; and what is done with those.
+  var cards: CardExchange?
+}
+
+extension ReleaseAsker: Asker {
+  var byteCount: UInt64 { header.dispersal.fragmentByteCount }
+  /// Pieces of the fragment are asked for in the same conversation.
+  var behind: ConversationEnd { .inUse }
+
+  func ask(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> ReleasedShare {
+    let tag: Digest
+    do { tag = try AskTag.of(header.id) } catch { throw LinkFailure(.sodium(error)) }
+    let question = ReleaseRequest(request: id, tag: tag, headerDigest: header.digest, epoch: epoch)
+    if let nonce = try conversation.openingChallenge() {
+      // Proved before it is asked, so that both go out together.
+      let possession = try prove(id, nonce, conversation)
+      try await conversation.send(question)
+      try await conversation.send(possession)
+    } else {
+      try await conversation.send(question)
+      let challenge = try await conversation.receive(Challenge.self)
+      guard challenge.request == id else { throw .notAsked }
+      try await conversation.send(try prove(id, challenge.nonce, conversation))
+    }
+    let asked = AskedPieces(request: id, pieceCount: header.dispersal.stripeCount)
+    if conversation.isNearby, let first = due.first(of: conversation.recipient.asked) {
+      let count = AskedPieces.countAhead(header.dispersal, from: first)
+      if count > 0 { try await asked.ask(first, count, conversation) }
+    }
+    let received = try await conversation.receiveAny()
+    if received.type == MessageType.refusal.rawValue {
+      let refusal = try conversation.parse(received, as: Refusal.self)
+      throw .refused(refusal)
+    }
+    guard received.type == MessageType.release.rawValue else {
+      throw LinkFailure(ProtocolError.unexpectedMessage(received.type))
+    }
+    do {
+      let release = try Release.decode(received.body.bytes)
+      guard release.request == id, release.share.index != own.share.index else {
+        throw ProtocolError.foreignShare("index")
+      }
+      let index = release.share.index
+      try header.verifyHolder(
+        index: index, card: conversation.recipient.keys.digest, salt: release.salt.bytes)
+      let pieces = SessionPieces(
+        conversation: conversation, request: id, header: header, index: index, asked: asked)
+      let share = try KeyShare(index: index, bytes: try release.share.bytes.duplicate())
+      // Over a radio pieces are on their way by now, and each turn takes long.
+      if let exchange = cards, !conversation.isNearby {
+        // The share is here, also where the line breaks or falls silent behind it.
+        do { try await exchange.exchange(id, conversation) } catch {
+          guard error.isOfLine else { throw error }
+        }
+      }
+      return ReleasedShare(peer: conversation.recipient.asked, share: share, pieces: pieces)
+    } catch let error as ProtocolError {
+      throw LinkFailure(error)
+    } catch let error as LinkFailure {
+      throw error
+    } catch {
+      throw LinkFailure(.misbehaved, "sent a share that does not verify")
+    }
+  }
+
+  private func prove(
+    _ id: UInt64, _ nonce: [UInt8], _ conversation: Conversation
+  ) throws(LinkFailure) -> Possession {
+    let exchange = PossessionExchange(
+      header: header, epoch: epoch, purpose: .release, prover: prover,
+      verifier: conversation.recipient.keys.digest, binding: conversation.session.handshakeHash, nonce: nonce)
+    do {
+      return try exchange.prove(request: id, share: own.share, salt: own.salt, evaluation: evaluation)
+    } catch {
+      throw LinkFailure(.local, "can't be shown a proof: this device's own share does not verify")
+    }
+  }
+}
+
+extension CardExchange {
+  /// Asks another holder, once both have proved a share, for newer cards of those who hold the same secret.
+  func exchange(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) {
+    guard try await conversation.greeting().offers(.introductions), let request = self.request(id) else { return }
+    try await conversation.send(request)
+    let cards = try await conversation.receive(Cards.self)
+    guard cards.request == id else { throw .notAsked }
+    take(cards.cards)
+  }
+}
