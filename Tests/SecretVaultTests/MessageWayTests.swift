@@ -334,7 +334,7 @@ extension VaultTests {
       world.cutOff()
       let report = try await world.share(randomBytes(20_000), threshold: 2, to: [1])
       #expect(try due(.carriers) == 0)
-      let device = try CourierDesk.device(world[2].vault.core.identity.keys.digest)
+      let device = try Carrying.device(world[2].vault.core.identity.keys.digest)
       let now = world.clock.now
       try ada.carrying.changeCourier { courier, _ in courier.met(device, isPeer: true, at: now) }
       let record = try #require(try ada.post.outgoingRecords(way: .carriers, at: now).first)

@@ -14,7 +14,7 @@ extension Person {
     for one in try vault.post.outgoingParcels(way: .carriers) {
       let copy = try CourierDesk.copy(of: Parcel.decode(one.post.bytes, limit: Parcel.byteLimit))
       let tag = try #require(RecipientTag(one.post.tag))
-      let recipient = try CourierDesk.device(one.recipient)
+      let recipient = try Carrying.device(one.recipient)
       let header = try vault.carrying.changeCourier { courier, _ in
         _ = courier.send(
           copy, tag: tag, size: one.post.bytes.count, expiresAt: one.post.expiresAt, to: recipient,

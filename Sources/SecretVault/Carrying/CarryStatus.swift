@@ -46,7 +46,7 @@ extension Carrying {
     courier.limits = carryingLimits()
     var names: [DeviceKey: String] = [:]
     for peer in try database.peers() {
-      names[try CourierDesk.device(peer.digest)] = peer.name
+      names[try Carrying.device(peer.digest)] = peer.name
     }
     let battery = deviceCondition().battery
     let carried = courier.satchel.parcels.values.filter { $0.header.expiresAt > now }
@@ -95,5 +95,27 @@ extension Carrying {
     ParcelKey(receipt.id.bytes).flatMap {
       CarriedReceipt(id: $0, branch: receipt.branch, expiresAt: receipt.expiresAt, proof: receipt.proof)
     }
+  }
+}
+
+/// What is carried for others. Nobody here knows from whom, to whom, and what it is.
+package struct CarriedSummary: Hashable, Sendable {
+  /// How many parcels.
+  package let count: Int
+  package let byteCount: Int64
+  /// When the oldest of them came, in milliseconds since 1970; nil if there are none.
+  package let oldestAt: Int64?
+  /// When the first of them expires.
+  package let nextExpiry: Int64?
+  /// The bytes of each, smallest first.
+  package let sizes: [Int64]
+
+  /// A summary from its parts.
+  package init(count: Int, byteCount: Int64, oldestAt: Int64?, nextExpiry: Int64?, sizes: [Int64]) {
+    self.count = count
+    self.byteCount = byteCount
+    self.oldestAt = oldestAt
+    self.nextExpiry = nextExpiry
+    self.sizes = sizes
   }
 }

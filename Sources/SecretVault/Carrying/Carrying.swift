@@ -15,7 +15,7 @@ package final class Carrying: Room {
 
 extension Carrying {
   /// This device, as carriers know it.
-  func ownDevice() throws -> DeviceKey { try CourierDesk.device(identity.keys.digest) }
+  func ownDevice() throws -> DeviceKey { try Carrying.device(identity.keys.digest) }
 
   /// What the courier knows.
   func readCourier() throws -> Courier {
@@ -38,5 +38,10 @@ extension Carrying {
       try database.resetCourier()
       return try body()
     } catch { throw error }
+  }
+
+  static func device(_ digest: Digest) throws -> DeviceKey {
+    guard let key = DeviceKey(digest.bytes) else { throw VaultError(.other, "a card's digest has the wrong size") }
+    return key
   }
 }

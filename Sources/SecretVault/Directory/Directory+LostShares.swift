@@ -28,33 +28,3 @@ extension Directory {
   }
 
 }
-
-extension VaultError {
-  /// Most secrets that one error names.
-  private static let namedLimit = 100
-
-  /// A failure of the store; where the database is damaged, with the secrets whose shares can't be served because of it.
-  init(_ error: StoreError, namingSharesIn companions: CompanionFiles) {
-    let plain = VaultError(error)
-    guard case .damaged = error else {
-      self = plain
-      return
-    }
-    let hint = "restore a backup with `vault backup restore`, or make the database anew with `vault rebuild`"
-    let held = companions.heldSecrets()
-    guard !held.isEmpty else {
-      self.init(.damaged, plain.reason, hint: hint)
-      return
-    }
-    let names = held.prefix(Self.namedLimit).map { secret in
-      let id = hexadecimal(secret.id)
-      return secret.description.map { "\(id) (\($0))" } ?? id
-    }
-    let rest = held.count > names.count ? ", and \(held.count - names.count) more" : ""
-    self.init(
-      .damaged,
-      "\(plain.reason); until it is restored no share of these secrets can be served: "
-        + names.joined(separator: ", ") + rest,
-      hint: hint)
-  }
-}

@@ -1,3 +1,4 @@
+import SealedPayload
 import Synchronization
 import ShamirKit
 import PeerAuth
@@ -58,4 +59,11 @@ extension Introductions {
   static func backoff(attempts: Int) -> Int64 {
     min(15_000 << Int64(min(max(attempts - 1, 0), 8)), 3_600_000)
   }
+}
+
+/// Kinds of outbox entries.
+enum DeliveryKind {
+  static let deposit = "deposit"
+  /// Who the other holders are.
+  static let introduction = VaultDatabase.introductionKind
 }

@@ -38,7 +38,7 @@ struct CourierDesk: Sendable {
     self.room = room
     self.peer = peer
     self.isNearby = isNearby
-    let device = try Self.device(peer.digest)
+    let device = try Carrying.device(peer.digest)
     self.device = device
     let limit = isNearby ? Int(clamping: room.core.nearbySettings().byteLimit) : ParcelHeader.sizeLimit
     parcelLimit = min(limit, ParcelHeader.sizeLimit)
@@ -99,7 +99,7 @@ struct CourierDesk: Sendable {
       let copy = try copy(of: parcel)
       fresh.append(
         FreshParcel(
-          copy: copy, tag: tag, size: content.count, expiresAt: parcel.expiresAt, recipient: try device(record.peer),
+          copy: copy, tag: tag, size: content.count, expiresAt: parcel.expiresAt, recipient: try Carrying.device(record.peer),
           allowsServers: usesServers && record.ways.hasServers))
     }
     return fresh
@@ -113,7 +113,7 @@ struct CourierDesk: Sendable {
     let peers = try room.database.peers()
     room.carrying.memory.notePeers(Set(peers.map(\.digest)))
     for peer in peers where people.count < peopleLimit {
-      let device = try device(peer.digest)
+      let device = try Carrying.device(peer.digest)
       if encounters.predictability(of: device, at: now) > 0 {
         people.append(RecipientLookup.Person(digest: peer.digest, device: device))
       }
@@ -126,11 +126,6 @@ struct CourierDesk: Sendable {
     let copy: ParcelCopy
     do { copy = try parcel.copy() } catch { throw VaultError(.other, "hashing failed") }
     guard let key = CopyKey(copy) else { throw VaultError(.other, "a parcel's digest has the wrong size") }
-    return key
-  }
-
-  static func device(_ digest: Digest) throws -> DeviceKey {
-    guard let key = DeviceKey(digest.bytes) else { throw VaultError(.other, "a card's digest has the wrong size") }
     return key
   }
 
@@ -236,4 +231,3 @@ struct CourierDesk: Sendable {
     do { return try Parcel.tag(of: id, for: card) == header.tag.bytes } catch { return false }
   }
 }
-

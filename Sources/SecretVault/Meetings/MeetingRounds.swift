@@ -169,7 +169,7 @@ final class MeetingRounds: Sendable {
     survey.spreading = Set(spreading.map(\.id))
     survey.hasCargo = !survey.spreading.isEmpty
     let courier = try room.carrying.readCourier()
-    for peer in survey.peers where courier.hasNews(for: try CourierDesk.device(peer.digest)) {
+    for peer in survey.peers where courier.hasNews(for: try Carrying.device(peer.digest)) {
       survey.news.insert(peer.digest)
     }
     guard room.carrying.carryingLimits().isOn else { return survey }

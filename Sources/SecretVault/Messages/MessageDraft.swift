@@ -128,8 +128,3 @@ extension Messages {
     try database.addMessage(record, parts: parts, parcels: parcels)
   }
 }
-
-extension FileDigest {
-  /// Takes the next part.
-  mutating func add(_ part: borrowing SecretBytes) { take(part.bytes) }
-}

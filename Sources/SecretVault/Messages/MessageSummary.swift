@@ -124,25 +124,3 @@ package struct OutboxParcel: Hashable, Sendable {
     self.ways = ways
   }
 }
-
-/// What is carried for others. Nobody here knows from whom, to whom, and what it is.
-package struct CarriedSummary: Hashable, Sendable {
-  /// How many parcels.
-  package let count: Int
-  package let byteCount: Int64
-  /// When the oldest of them came, in milliseconds since 1970; nil if there are none.
-  package let oldestAt: Int64?
-  /// When the first of them expires.
-  package let nextExpiry: Int64?
-  /// The bytes of each, smallest first.
-  package let sizes: [Int64]
-
-  /// A summary from its parts.
-  package init(count: Int, byteCount: Int64, oldestAt: Int64?, nextExpiry: Int64?, sizes: [Int64]) {
-    self.count = count
-    self.byteCount = byteCount
-    self.oldestAt = oldestAt
-    self.nextExpiry = nextExpiry
-    self.sizes = sizes
-  }
-}

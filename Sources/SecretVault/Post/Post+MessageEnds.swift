@@ -66,3 +66,8 @@ extension Post {
     recordUnlessTooMany(.messageReceived, peer: peer, detail: "\(what) of \(peer.name)")
   }
 }
+
+extension FileDigest {
+  /// Takes the next part.
+  mutating func add(_ part: borrowing SecretBytes) { take(part.bytes) }
+}

@@ -191,13 +191,6 @@ extension Sharing {
   }
 }
 
-/// Kinds of outbox entries.
-enum DeliveryKind {
-  static let deposit = "deposit"
-  /// Who the other holders are.
-  static let introduction = VaultDatabase.introductionKind
-}
-
 extension Dealing {
   borrowing func vaultShare(_ index: Int) throws -> KeyShare {
     guard let number = UInt8(exactly: index) else { throw VaultError(.other, "there is no share \(index)") }

@@ -27,9 +27,6 @@ package final class Sharing: Room {
   }
 }
 
-/// Most peers that are contacted at the same time.
-let contactConcurrency = 32
-
 extension Sharing {
   /// Splits and hands out a file.
   package func share(
@@ -212,29 +209,5 @@ extension LinkFailure {
   /// Whether the peer has neither refused nor shown itself to be somebody else: its share can wait for it.
   fileprivate var mayPass: Bool {
     kind == .unreachable || kind == .cutOff || kind == .slow || refusal == .busy
-  }
-}
-
-/// Runs `body` for every element, at most `limit` at a time, and returns the results in the elements' order.
-func limitedConcurrency<Element: Sendable, Result: Sendable>(
-  _ elements: [Element], limit: Int, _ body: @escaping @Sendable (Element) async -> Result
-) async -> [Result] {
-  await withTaskGroup(of: (Int, Result).self) { group in
-    var results = [Result?](repeating: nil, count: elements.count)
-    var next = 0
-    while next < min(limit, elements.count) {
-      let position = next
-      group.addTask { (position, await body(elements[position])) }
-      next += 1
-    }
-    while let (position, result) = await group.next() {
-      results[position] = result
-      if next < elements.count {
-        let position = next
-        group.addTask { (position, await body(elements[position])) }
-        next += 1
-      }
-    }
-    return results.compactMap { $0 }
   }
 }

@@ -1,3 +1,6 @@
+import VaultStore
+import VaultProtocol
+import PeerAuth
 package import ShamirKit
 package import Sodium
 
@@ -34,4 +37,22 @@ package struct VerifiedPiece: Sendable {
   package let bytes: [UInt8]
   /// Its leaf hash.
   package let leaf: Digest
+}
+
+extension ProvenPiece {
+  /// This piece, if it is the one with this number of the fragment that `root` commits to.
+  func verified(
+    _ due: UInt64, of asked: UInt64, _ header: SecretHeader, _ index: UInt8, _ root: Digest
+  ) throws(LinkFailure) -> VerifiedPiece {
+    guard request == asked, number == due, bytes.count == header.dispersal.pieceByteCount(due) else {
+      throw LinkFailure(ProtocolError.unexpectedPiece(number: number))
+    }
+    do {
+      let leaf = try MerkleLeaf.digest(secret: header.id, fragment: index, piece: due, bytes: bytes.span.bytes)
+      try path.verify(leaf: leaf, number: due, leafCount: header.dispersal.stripeCount, root: root)
+      return VerifiedPiece(bytes: bytes, leaf: leaf)
+    } catch {
+      throw LinkFailure(ProtocolError.pieceMismatch(number: due))
+    }
+  }
 }
