@@ -189,3 +189,11 @@ extension Consent {
       endsAt: row.endsAt)
   }
 }
+
+/// How a secret's share is released, and why so.
+package struct SecretPolicy: Hashable, Sendable {
+  package let secret: SecretReference
+  package let policy: ReleasePolicy
+  /// Whether it is that of the setting, and not the secret's own.
+  package let isDefault: Bool
+}

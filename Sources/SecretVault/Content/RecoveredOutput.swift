@@ -164,19 +164,6 @@ struct RecoveredOutput: ~Copyable {
     /// The name inside, where the file in a folder got another one.
     let originalName: String?
     let byteCount: UInt64
-
-    func report(_ secret: SecretSummary, holders: [HolderOutcome]) -> RecoveryReport {
-      var report = RecoveryReport(
-        secret: secret, path: path, suggestedName: name, byteCount: byteCount, holders: holders)
-      report.originalName = originalName
-      return report
-    }
-
-    func report(_ item: ItemSummary?, key: String) -> ItemReport {
-      var report = ItemReport(item: item, key: key, path: path, suggestedName: name, byteCount: byteCount)
-      report.originalName = originalName
-      return report
-    }
   }
 
   /// Header and body of a payload that stayed in memory, once it has verified to its last byte.

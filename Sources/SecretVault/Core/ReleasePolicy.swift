@@ -39,11 +39,3 @@ package enum ReleasePolicy: Hashable, Sendable {
     }
   }
 }
-
-/// How a secret's share is released, and why so.
-package struct SecretPolicy: Hashable, Sendable {
-  package let secret: SecretReference
-  package let policy: ReleasePolicy
-  /// Whether it is that of the setting, and not the secret's own.
-  package let isDefault: Bool
-}

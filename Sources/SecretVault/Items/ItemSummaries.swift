@@ -183,3 +183,11 @@ package struct ItemDelivery: Sendable {
   /// Whether it waits here in a parcel, and goes by whatever way there is.
   package var isOnItsWay = false
 }
+
+extension RecoveredOutput.Written {
+  func report(_ item: ItemSummary?, key: String) -> ItemReport {
+    var report = ItemReport(item: item, key: key, path: path, suggestedName: name, byteCount: byteCount)
+    report.originalName = originalName
+    return report
+  }
+}

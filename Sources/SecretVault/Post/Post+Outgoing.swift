@@ -5,12 +5,6 @@ package import VaultStore
 
 /// This device's own parcels, and by which way each of them goes next.
 extension Post {
-  static let ownDirections: [ParcelRecord.Direction] = [.receipt, .answer, .message, .request]
-
-  /// The ways by which something new may go.
-  func usualWays(pigeonsOnly: Bool = false) -> ParcelRecord.Ways {
-    pigeonsOnly || accounts.leavesServersOut() ? [.session, .carriers] : .all
-  }
 
   /// Own parcels whose turn it is to go by this way, oldest first, without what is in them.
   package func outgoingRecords(way: ParcelRecord.Ways, at now: Int64) throws -> [ParcelRecord] {
@@ -44,15 +38,6 @@ extension Post {
       if order.isTurn(of: way) { due.append(record) }
     }
     return due.sorted { ($0.createdAt, hexadecimal($0.id)) < ($1.createdAt, hexadecimal($1.id)) }
-  }
-
-  /// Own parcels that are on their way.
-  func ownParcels() throws -> [ParcelRecord] {
-    var all: [ParcelRecord] = []
-    for direction in Self.ownDirections where try database.hasParcels([.waiting, .posted], direction: direction) {
-      all += try database.parcels(direction, [.waiting, .posted])
-    }
-    return all
   }
 
   /// The same with what is in them, at most 16 MiB at a time: to be asked again, when these were handed over, until nothing is left.
@@ -104,35 +89,5 @@ extension Post {
     try sweepParcels()
     try makeReceiptParcels()
     try makeDepositParcels()
-  }
-
-  /// The address under which this device takes parcels now, for those whom it writes to.
-  func ownAddress() throws -> String? {
-    try accounts.currentAccountAddress().flatMap { $0.utf8.count <= MessageContent.addressByteLimit ? $0 : nil }
-  }
-}
-
-/// Looks up, once for each peer, by which servers it can be reached.
-final class WayDirectory {
-  private let room: Post
-  private var known: [Digest: PeerWays] = [:]
-  private var isLoggedIn: Bool?
-
-  init(_ room: Post) { self.room = room }
-
-  func ways(to peer: Digest) throws -> PeerWays {
-    if let ways = known[peer] { return ways }
-    let ways = PeerWays(hasAccount: try hasAccount(peer), hasMailbox: try room.mayHaveMailbox(peer))
-    known[peer] = ways
-    return ways
-  }
-
-  private func hasAccount(_ peer: Digest) throws -> Bool {
-    let isOn: Bool
-    if let isLoggedIn { isOn = isLoggedIn } else { isOn = try room.accounts.currentAccountAddress() != nil }
-    isLoggedIn = isOn
-    guard isOn else { return false }
-    let address = try room.database.peerAddress(peer)
-    return address.map(Accounts.isAddress) ?? false
   }
 }

@@ -67,3 +67,12 @@ package struct RecoveryReport: Sendable {
     self.holders = holders
   }
 }
+
+extension RecoveredOutput.Written {
+  func report(_ secret: SecretSummary, holders: [HolderOutcome]) -> RecoveryReport {
+    var report = RecoveryReport(
+      secret: secret, path: path, suggestedName: name, byteCount: byteCount, holders: holders)
+    report.originalName = originalName
+    return report
+  }
+}

@@ -1,26 +1,6 @@
 package import SealedPayload
 package import Sodium
 
-/// A secret that was recovered into memory: its header, which has its kind and its fields, and its body.
-package struct RecoveredContent: ~Copyable, Sendable {
-  /// Most bytes of a body, unless somebody asks for more.
-  package static let usualLimit = 1 << 20
-
-  /// Kind, media type, file name and fields.
-  package let header: PayloadHeader
-  package let body: SecretBytes
-  /// How recovering went; nil only while it goes on.
-  package internal(set) var report: RecoveryReport?
-
-  init(header: consuming PayloadHeader, body: consuming SecretBytes) {
-    self.header = header
-    self.body = body
-    report = nil
-  }
-
-  package var kind: PayloadKind { header.kind }
-}
-
 /// A question for the password of a secret.
 package struct PasswordAttempt: Hashable, Sendable {
   /// Wrong passwords after which recovering is given up.
@@ -58,15 +38,3 @@ package struct PasswordAttempt: Hashable, Sendable {
 
 /// Answers the question for a secret's password, in UTF-8; nil gives up.
 package typealias PasswordSource = @Sendable (PasswordAttempt) async throws -> SecretBytes?
-
-extension Recovering {
-  /// Answers no question: for secrets that have no password.
-  package static let noPassword: PasswordSource = { (_) async throws in nil }
-
-  /// Recovers what has no password of its own. See ``recover(_:to:passwords:events:)``.
-  package func recover(
-    _ reference: String?, to destination: RecoveryDestination, events: @escaping @Sendable (RecoveryEvent) -> Void
-  ) async throws -> RecoveryReport {
-    try await recover(reference, to: destination, passwords: Self.noPassword, events: events)
-  }
-}

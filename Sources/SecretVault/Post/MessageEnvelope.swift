@@ -1,0 +1,38 @@
+import PeerAuth
+package import Sodium
+package import VaultProtocol
+import VaultStore
+
+/// What is drawn for a new parcel with a message in it: its seed and its times.
+struct MessageEnvelope {
+  let seed: ParcelSeed
+  let id: ParcelID
+  let createdAt: Int64
+  let expiresAt: Int64
+
+  init(lifetime: Int64, at now: Int64) throws {
+    do {
+      seed = try ParcelSeed.fresh()
+      id = try seed.parcelID()
+    } catch { throw VaultError(.other, "no parcel can be made: \(error)") }
+    createdAt = min(max(0, now), Parcel.timeLimit)
+    expiresAt = Parcel.expiry(createdAt: createdAt, lifetime: lifetime)
+  }
+
+  /// The parcel, encoded.
+  func seal(_ content: MessageContent, from sender: Identity, to keys: CardKeys) throws -> [UInt8] {
+    do {
+      return try MessageLetter.seal(
+        seed: seed, createdAt: createdAt, expiresAt: expiresAt, content: content, from: sender, to: keys
+      ).encoded()
+    } catch { throw VaultError(.other, "a parcel can't be made: \(error)") }
+  }
+
+  func record(
+    _ direction: ParcelRecord.Direction, to peer: Digest, message: [UInt8]? = nil, ways: ParcelRecord.Ways
+  ) -> ParcelRecord {
+    ParcelRecord(
+      id: id.bytes, direction: direction, peer: peer, createdAt: createdAt, expiresAt: expiresAt, seed: seed.bytes,
+      message: message, ways: ways)
+  }
+}
