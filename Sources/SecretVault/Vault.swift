@@ -48,7 +48,8 @@ package final class Vault: Sendable {
     items = Items(core, directory, introductions, links, post, sharing, recovering)
     intake = Intake(core, introductions, post, messages, sharing, items)
     meetings = Meetings(core, directory, links, carrying, accounts, post, intake)
-    answering = Answering(core, directory, introductions, trust, letters, carrying, post, messages, consent, items, meetings)
+    answering = Answering(
+      core, directory, introductions, trust, letters, carrying, post, messages, consent, items, meetings)
     overview = Overview(core, directory, post, consent, sharing, items)
     archive = Archive(core)
   }

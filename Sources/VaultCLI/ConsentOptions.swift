@@ -22,7 +22,8 @@ struct ConsentOptions: ParsableArguments {
     _ attempt: () async throws -> Result
   ) async throws -> Result {
     guard let patience = patience(console) else { return try await attempt() }
-    return try await vault.recovering.patiently(for: patience.limit, mayRepeat: mayRepeat, waits: patience.waits, attempt)
+    return try await vault.recovering.patiently(
+      for: patience.limit, mayRepeat: mayRepeat, waits: patience.waits, attempt)
   }
 
   /// What was said, for a vault that asks by itself.

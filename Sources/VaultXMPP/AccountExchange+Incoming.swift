@@ -129,7 +129,9 @@ extension AccountExchange {
         guard from.local != nil else { return }
         let known = try vault.accounts.friendRecord(account.id, from.description)
         guard known?.asks != true, known?.subscription != .blocked else { return }
-        if known == nil, try vault.accounts.friendRecords(account.id).count(where: \.asks) >= Self.askingLimit { return }
+        if known == nil, try vault.accounts.friendRecords(account.id).count(where: \.asks) >= Self.askingLimit {
+          return
+        }
         if known?.subscription != .to {
           log.info("\(account.logName): somebody asks to be a friend: see `vault friend list`")
         }

@@ -168,7 +168,8 @@ extension AccountExchange {
 
   /// Leaves at the server one parcel that is carried for others. Its bytes, as long as there may be more.
   private func sendCarried(_ search: inout CarriedSearch, _ limit: Int) async throws -> Int {
-    let found = try vault.meetings.carriedForAccounts(&search, count: 1, bytes: limit, except: memory.resting(at: now)).first
+    let found = try vault.meetings.carriedForAccounts(&search, count: 1, bytes: limit, except: memory.resting(at: now))
+      .first
     guard let found else { return 0 }
     var hasForgotten = false
     guard let to = try place(of: found.recipient, &hasForgotten) else { return hasForgotten ? 1 : 0 }

@@ -199,7 +199,8 @@ extension AccountExchange {
     happened { state in
       state.report.plainTaken += 1
       state.report.bytesTaken += message.text.count
-      state.plainDays[message.contact]?[message.sentAt / Self.day, default: 0] += Messages.plainWeight(message.text.count)
+      state.plainDays[message.contact]?[message.sentAt / Self.day, default: 0] += Messages.plainWeight(
+        message.text.count)
     }
     return .kept
   }

@@ -56,7 +56,9 @@ package struct AccountRunner: Sendable {
   private func current() -> (AccountRecord, HeldSecret)? {
     guard !vault.accounts.leavesServersOut() else { return nil }
     do {
-      guard let account = try vault.accounts.currentAccount(), let password = try vault.accounts.accountPassword(account.id) else {
+      guard let account = try vault.accounts.currentAccount(),
+        let password = try vault.accounts.accountPassword(account.id)
+      else {
         return nil
       }
       return (account, password)

@@ -18,7 +18,9 @@ extension VaultTests {
     init() async throws {
       world = try TestWorld(4)
       forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 300_000)
-      let key = try await world[0].vault.items.createKey(named: "family", threshold: 2, recipients: ["ben", "cleo"]) { _ in }
+      let key = try await world[0].vault.items.createKey(named: "family", threshold: 2, recipients: ["ben", "cleo"]) {
+        _ in
+      }
       keyID = try SecretID(try #require(bytes(hexadecimal: key.id)))
     }
 
@@ -109,7 +111,8 @@ extension VaultTests {
         group: [UInt8](repeating: 1, count: 8), slot: [UInt8](repeating: 2, count: 16),
         author: [UInt8](repeating: 3, count: 24), sequence: 1, own: [UInt8](repeating: 99, count: 16)
       ) { _, _ in true }
-      #expect(try ben.items.keepGroupItem(place, header: item.encoded()) { write in try write(randomBytes(10)) } == .noRoom)
+      #expect(
+        try ben.items.keepGroupItem(place, header: item.encoded()) { write in try write(randomBytes(10)) } == .noRoom)
 
       _ = try ben.core.set("keep-free", to: "0")
       #expect(try await forged.deliver(forged.job(1), to: world[1]) == nil)

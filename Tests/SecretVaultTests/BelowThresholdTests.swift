@@ -62,7 +62,9 @@ extension VaultTests {
       let path = try world.scratch.write([7], as: "taken")
       world.network.resetCounts()
       let failure = try #require(
-        await refusal { try await world[0].vault.recovering.recover(nil, to: .file(path: path, overwrites: false)) { _ in } })
+        await refusal {
+          try await world[0].vault.recovering.recover(nil, to: .file(path: path, overwrites: false)) { _ in }
+        })
       #expect(failure.code == .outputExists && contents(path) == [7])
       #expect(world.network.dialled.isEmpty)
     }

@@ -93,7 +93,8 @@ extension VaultTests {
       let records = try ada.vault.carrying.readCourier().records
       let now = world.clock.now
       #expect(
-        records.belief(in: try ben.vault.carrying.ownDevice(), at: now) > records.belief(in: try dan.vault.carrying.ownDevice(), at: now))
+        records.belief(in: try ben.vault.carrying.ownDevice(), at: now)
+          > records.belief(in: try dan.vault.carrying.ownDevice(), at: now))
     }
 
     @Test func `a server gets a parcel once, and it is carried on until there is a receipt`() async throws {
@@ -132,10 +133,14 @@ extension VaultTests {
       try ada.vault.send(file: bytes, to: "cleo")
       #expect(try await ada.meet(ben).given == 2)
       // A part of a photo is left; what is larger, as a share can be, is not.
-      #expect(try ben.carried().contains { $0.header.size > 1 << 20 && $0.header.size <= SecretVault.Meetings.carriedByteLimit })
+      #expect(
+        try ben.carried().contains {
+          $0.header.size > 1 << 20 && $0.header.size <= SecretVault.Meetings.carriedByteLimit
+        })
       var search = CarriedSearch()
       #expect(try ben.vault.meetings.carriedForAccounts(&search, bytes: small.bytes.count - 1).isEmpty)
-      #expect(try ben.vault.meetings.carriedForAccounts(&search, except: [first.copy]).allSatisfy { $0.post.id != small.id })
+      #expect(
+        try ben.vault.meetings.carriedForAccounts(&search, except: [first.copy]).allSatisfy { $0.post.id != small.id })
       // Only so much is left at a time, in the order of the ids.
       var sizes: [Int] = []
       for _ in 0..<3 {
@@ -174,7 +179,8 @@ extension VaultTests {
       #expect(try await ada.meet(ben).given == 71)
       try ben.vault.logIn("ben@example.org", friends: [cleo: "cleo@example.org"])
       var search = CarriedSearch()
-      #expect(try ben.vault.meetings.carriedForAccounts(&search).map(\.recipient) == [cleo.vault.core.identity.keys.digest])
+      #expect(
+        try ben.vault.meetings.carriedForAccounts(&search).map(\.recipient) == [cleo.vault.core.identity.keys.digest])
       try ben.vault.accounts.setAccountAddress("dan", to: "dan@example.org")
       var count = 0
       while case let posts = try ben.vault.meetings.carriedForAccounts(&search), !posts.isEmpty {

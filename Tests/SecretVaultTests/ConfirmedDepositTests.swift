@@ -125,7 +125,9 @@ extension VaultTests {
       let adas = try #require(try await requests(Answerer.waitingDepositsOfPeer + 1).first { $0.peer == "ada" })
       _ = try await ben.consent.approveRequest(adas.id)
       #expect(try await mine.value == nil)
-      for request in try await requests(Answerer.waitingDepositsOfPeer) { _ = try ben.consent.refuseRequest(request.id) }
+      for request in try await requests(Answerer.waitingDepositsOfPeer) {
+        _ = try ben.consent.refuseRequest(request.id)
+      }
       var reasons: [RefusalReason?] = []
       for delivery in deliveries { reasons.append(try await delivery.value?.refusal) }
       #expect(reasons.count { $0 == .busy } == 1)
@@ -162,7 +164,11 @@ extension VaultTests {
       }
       let request = try #require(try await requests(1).first)
       try expectNothingStored()
-      if isApproved { _ = try await ben.consent.approveRequest(request.id) } else { _ = try ben.consent.refuseRequest(request.id) }
+      if isApproved {
+        _ = try await ben.consent.approveRequest(request.id)
+      } else {
+        _ = try ben.consent.refuseRequest(request.id)
+      }
       var verdict = OfferAnswer.Verdict.asking(seconds: 1)
       while case .asking = verdict { verdict = try await ada.session.expect(OfferAnswer.self).verdict }
       #expect(verdict == (isApproved ? .wants(from: 0) : .refused(.notAccepted)))
@@ -204,7 +210,9 @@ extension VaultTests {
     @Test func `approving what nobody waits with any more is an error`() async throws {
       let (world, header) = (world, forged.header)
       let ada = try ben.directory.find("ada")
-      let row = try ben.core.database.changeRequest(.deposit, of: ada.digest, secret: header.id.bytes, at: world.clock.now) {
+      let row = try ben.core.database.changeRequest(
+        .deposit, of: ada.digest, secret: header.id.bytes, at: world.clock.now
+      ) {
         (row, _) throws(StoreError) in
         row = RequestRecord(
           kind: .deposit, peer: ada.digest, secretID: header.id.bytes, headerDigest: header.digest,
@@ -320,7 +328,9 @@ extension VaultTests {
           let session = try? await PeerSession.answer(
             transport, identity: vault.core.identity, ownCard: vault.core.ownCard(),
             trust: { key in
-              (try? vault.core.database.peer(noiseKey: key)).flatMap { $0 }.flatMap { try? vault.directory.storedCard($0).keys }
+              (try? vault.core.database.peer(noiseKey: key)).flatMap { $0 }.flatMap {
+                try? vault.directory.storedCard($0).keys
+              }
             }), (try? await session.expect(Hello.self)) != nil
         else { return }
         try? await session.send(Hello(services: PeerServiceKind.allCases))

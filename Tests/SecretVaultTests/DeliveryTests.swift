@@ -47,12 +47,15 @@ extension VaultTests {
       let vault = world[0].vault
       let outbox = Task { await vault.sharing.runOutbox() }
       // Both were tried; cleo comes back while ben says nothing.
-      #expect(try await eventually { try vault.overview.secret(report.id).deliveries.allSatisfy { $0.state == .unreachable } })
+      #expect(
+        try await eventually { try vault.overview.secret(report.id).deliveries.allSatisfy { $0.state == .unreachable } }
+      )
       #expect(try await eventually { Set(world.network.dialled) == Set([1, 2].map { world[$0].address.description }) })
       world.set(.none, for: world[2])
       // Her failed attempt may be noted only now, with a time after this one: the clock goes on until she is due.
       #expect(
-        try await world.passing(milliseconds: 3_600_000) { try vault.overview.secret(report.id).summary.delivered == 1 })
+        try await world.passing(milliseconds: 3_600_000) { try vault.overview.secret(report.id).summary.delivered == 1 }
+      )
       #expect(world.network.dialled.count { $0 == world[1].address.description } == 1)
       outbox.cancel()
       await outbox.value

@@ -111,7 +111,9 @@ extension VaultTests {
         _ = try await world.check(by: 0, id)
       }
       world.clock.advance(milliseconds: 100 * 86_400_000)
-      let due = try world[0].vault.checking.dueDrills(at: world.clock.now, every: 86_400_000, since: 0).map { hexadecimal($0) }
+      let due = try world[0].vault.checking.dueDrills(at: world.clock.now, every: 86_400_000, since: 0).map {
+        hexadecimal($0)
+      }
       #expect(Set(due.prefix(2)) == [ids[1], ids[2]])
       #expect(Array(due.dropFirst(2)) == order)
     }

@@ -105,7 +105,8 @@ extension VaultTests {
       #expect(left.map(\.id) == [hexadecimal(second.id)] && left[0].isAside && left[0].counts == nil)
       try world[1].vault.items.dropGroupItem(place(3, 2, knows: [1: 1], slot: other))
       // At the place where it stands now it is taken away like any other.
-      try world[1].vault.items.dropGroupItem(place(3, 3, knows: [1: 2], slot: SecretVault.Items.asideSlot(of: other, item: second.id)))
+      try world[1].vault.items.dropGroupItem(
+        place(3, 3, knows: [1: 2], slot: SecretVault.Items.asideSlot(of: other, item: second.id)))
       #expect(try names(1).isEmpty)
     }
 
@@ -414,7 +415,8 @@ extension VaultTests {
       }
       let dan = world[member].vault
       let path = try world.scratch.write(Array(text.utf8), as: text)
-      let plaintext = try ItemPlaintext(ItemRequest(source: .file(path: path)), stagingFolder: dan.core.folders.stagingPath)
+      let plaintext = try ItemPlaintext(
+        ItemRequest(source: .file(path: path)), stagingFolder: dan.core.folders.stagingPath)
       let key = try dan.items.resolveKey(name)
       let secret = try await dan.items.itemKey(key, ItemAccess())
       let count = try PayloadSealer.ciphertextByteCount(

@@ -121,7 +121,9 @@ extension VaultTests {
           let session = try await PeerSession.answer(
             transport, identity: vault.core.identity, ownCard: try vault.core.ownCard()
           ) { key in
-            (try? vault.core.database.peer(noiseKey: key)).flatMap { $0 }.flatMap { try? vault.directory.storedCard($0).keys }
+            (try? vault.core.database.peer(noiseKey: key)).flatMap { $0 }.flatMap {
+              try? vault.directory.storedCard($0).keys
+            }
           }
           _ = try await session.expect(Hello.self)
           try await session.send(Hello(services: .usual))

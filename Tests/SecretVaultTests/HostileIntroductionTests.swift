@@ -40,7 +40,8 @@ extension VaultTests {
       let (ben, cleo) = (circle.world[1], circle.world[2])
       let transport = try await circle.world.network.connect(ben.address)
       let session = try await PeerSession.dial(
-        transport, identity: cleo.vault.core.identity, peer: ben.vault.core.identity.keys, ownCard: try cleo.vault.core.ownCard())
+        transport, identity: cleo.vault.core.identity, peer: ben.vault.core.identity.keys,
+        ownCard: try cleo.vault.core.ownCard())
       try await session.send(Hello(services: PeerServiceKind.allCases))
       #expect(try await session.expect(Hello.self).services == [2, 3, 5, 8])
       await session.close()
@@ -73,7 +74,8 @@ extension VaultTests {
       // With dan's share.
       let stolen = try cleo.proof(circle.header, nonce: nonce, share: circle.world[3])
       #expect(try await cleo.submit(stolen) == .unavailable)
-      #expect(try await eventually { try circle.world[1].vault.overview.log(limit: 100).contains { $0.event == "refused" } })
+      #expect(
+        try await eventually { try circle.world[1].vault.overview.log(limit: 100).contains { $0.event == "refused" } })
     }
 
     @Test func `it has few sessions, and takes none from others`() async throws {
@@ -110,7 +112,9 @@ extension VaultTests {
       let (world, ben, cleo) = (circle.world, circle.world[1].vault, circle.world[2].vault.core.identity)
       try await world.share([1, 2, 3], threshold: 2, name: "other.txt")
       func show(_ serial: UInt64) throws -> Set<UInt64> {
-        #expect(try ben.introductions.metIntroduced(cleo.keys, cleo.card(label: "cleo", addresses: [], serial: serial)) != nil)
+        #expect(
+          try ben.introductions.metIntroduced(cleo.keys, cleo.card(label: "cleo", addresses: [], serial: serial)) != nil
+        )
         let rows = try ben.core.database.introductions().filter { $0.digest == cleo.keys.digest }
         #expect(rows.count == 2)
         return try Set(rows.map { try ben.introductions.card(of: $0).serial })
@@ -156,7 +160,8 @@ extension VaultTests {
       let (world, eve) = (circle.world, try Identity.generate())
       let ben = world[1].vault
       let record = try #require(try ben.core.database.secret(circle.header.id.bytes))
-      let cleo = try #require(try ben.introductions.introducedHolder(world[2].vault.core.identity.keys.digest, of: record.id))
+      let cleo = try #require(
+        try ben.introductions.introducedHolder(world[2].vault.core.identity.keys.digest, of: record.id))
       let dan = try world[3].vault.core.ownCard()
       let newcomer = try eve.card(label: "eve", addresses: [], serial: 9)
       let forged = try PeerCard(
@@ -181,7 +186,8 @@ extension VaultTests {
     private func introduce(_ cards: [HolderCard], _ circle: Circle, index: UInt8 = 2) async throws -> RefusalReason? {
       let (ada, ben) = (circle.world[0].vault, circle.world[1].vault)
       let sealed = try IntroductionBundle.seal(
-        cards, header: circle.header, index: 2, dealer: ada.core.identity.keys.digest, recipient: ben.core.identity.keys)
+        cards, header: circle.header, index: 2, dealer: ada.core.identity.keys.digest, recipient: ben.core.identity.keys
+      )
       return try await say(
         Introduction(request: 1, secret: circle.header.id.bytes, index: index, sealed: sealed), by: 0, circle)
     }
@@ -214,7 +220,8 @@ extension VaultTests {
       let ben = circle.world[1].vault.core.identity.keys
       #expect(try await introduce([borrowed(ben.noise, by: eve, index: 3)], circle) == .notAccepted)
       #expect(try circle.names(at: 1) == ["cleo, introduced by ada"])
-      #expect(try circle.world[1].vault.trust.peer("dan").fingerprint == circle.world[3].vault.core.ownIdentity().fingerprint)
+      #expect(
+        try circle.world[1].vault.trust.peer("dan").fingerprint == circle.world[3].vault.core.ownIdentity().fingerprint)
     }
 
     @Test func `a holder whose card has a peer's key doesn't keep the others from one another`() async throws {
@@ -288,7 +295,8 @@ extension VaultTests {
       async throws
     {
       let circle = try await Circle()
-      let usage = try circle.world[1].vault.messages.usage(of: circle.world[0].vault.core.identity.keys.digest).byteCount
+      let usage = try circle.world[1].vault.messages.usage(of: circle.world[0].vault.core.identity.keys.digest)
+        .byteCount
       // Three others there are already.
       #expect(try await introduce([card(Identity.generate(), index: 3)], circle) == .quotaCount)
       #expect(try circle.names(at: 1).count == 2)

@@ -34,7 +34,8 @@ extension VaultTests {
       let post = try #require(office.posts.first { cleo.post.isOwnParcel($0.tag, $0.id) })
       for other in office.posts { office.remove(other.id) }
       let keys = ben.core.identity.keys
-      return try ParcelLetter.open(Parcel.decode(post.bytes, limit: Parcel.byteLimit), with: cleo.core.identity) { _ in keys
+      return try ParcelLetter.open(Parcel.decode(post.bytes, limit: Parcel.byteLimit), with: cleo.core.identity) { _ in
+        keys
       }
     }
 
@@ -44,7 +45,9 @@ extension VaultTests {
       world.clock.pass(.milliseconds(time))
       return await refusal {
         try await vault.recovering.patiently(for: time, waits: { _, _ in }) { () async throws in
-          try await vault.recovering.recover(id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword) { event in
+          try await vault.recovering.recover(
+            id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword
+          ) { event in
             if case .problem(let peer, let reason) = event { problems.add(peer + " " + reason) }
           }
         }
@@ -56,7 +59,8 @@ extension VaultTests {
     ) throws -> ParcelTaking {
       let parcel = try ParcelLetter.seal(
         seed: try .fresh(), createdAt: world.clock.now, expiresAt: letter.expiresAt, kind: .answer,
-        inReplyTo: inReplyTo ?? letter.id, frames: frames, from: world[member].vault.core.identity, to: ben.core.identity.keys
+        inReplyTo: inReplyTo ?? letter.id, frames: frames, from: world[member].vault.core.identity,
+        to: ben.core.identity.keys
       ).encoded()
       return try ben.takeParcel(parcel, folder: office.folders[1])
     }
@@ -104,7 +108,9 @@ extension VaultTests {
       #expect(try ben.core.database.parcelContent(letter.id.bytes) == nil)
       // She isn't asked again by parcel, and doesn't stand in the way of others.
       #expect(
-        try !ben.core.database.parcels(.request, [.waiting]).contains { $0.peer == world[2].vault.core.identity.keys.digest })
+        try !ben.core.database.parcels(.request, [.waiting]).contains {
+          $0.peer == world[2].vault.core.identity.keys.digest
+        })
       world.set(.none, for: world[3])
       #expect(await recoveryError(for: 50) == nil)
     }

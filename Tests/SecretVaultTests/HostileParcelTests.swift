@@ -64,7 +64,8 @@ extension VaultTests {
       try await expectIgnored(other.sealed(other.frames(header)))
       // Sealed to ben by somebody who has got a parcel that was for ada, and says so inside.
       #expect(
-        ben.post.isOwnParcel(try Parcel.tag(of: other.envelope.id, for: ben.core.identity.keys.digest), other.envelope.id.bytes))
+        ben.post.isOwnParcel(
+          try Parcel.tag(of: other.envelope.id, for: ben.core.identity.keys.digest), other.envelope.id.bytes))
     }
 
     @Test func `a parcel of a peer that was removed meanwhile isn't answered`() async throws {

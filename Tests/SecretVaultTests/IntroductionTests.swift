@@ -35,7 +35,9 @@ struct Circle {
     self.world = world
   }
 
-  func names(at member: Int) throws -> [String] { try world[member].vault.introductions.introducedHolders().map(\.name) }
+  func names(at member: Int) throws -> [String] {
+    try world[member].vault.introductions.introducedHolders().map(\.name)
+  }
 
   /// The dealer's device is gone.
   func loseDealer() { world.set(.refuses, for: world[0]) }
@@ -170,7 +172,8 @@ extension VaultTests {
     @Test func `accepted, one becomes a peer like others`() async throws {
       let circle = try await Circle()
       let ben = circle.world[1].vault
-      let addition = try ben.trust.acceptIntroduced(ben.introductions.introducedHolder(named: "cleo"), name: "Cleo of the harbour")
+      let addition = try ben.trust.acceptIntroduced(
+        ben.introductions.introducedHolder(named: "cleo"), name: "Cleo of the harbour")
       #expect(addition.change == .added && addition.peer.name == "Cleo of the harbour")
       #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
       circle.loseDealer()
@@ -181,7 +184,9 @@ extension VaultTests {
     @Test func `removed, one stays removed, whatever the dealer says`() async throws {
       let circle = try await Circle()
       let (ben, cleo) = (circle.world[1].vault, circle.world[2])
-      #expect(try ben.introductions.removeIntroduced(ben.introductions.introducedHolder(named: "cleo, introduced by ada")).label == "cleo")
+      #expect(
+        try ben.introductions.removeIntroduced(ben.introductions.introducedHolder(named: "cleo, introduced by ada"))
+          .label == "cleo")
       #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
       let digest = cleo.vault.core.identity.keys.digest
       #expect(try ben.core.database.introduction(of: digest, secret: circle.header.id.bytes)?.card == [])

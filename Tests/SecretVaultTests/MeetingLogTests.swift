@@ -8,7 +8,9 @@ import VaultStore
 extension VaultTests {
   /// What is noted of meetings, on both sides.
   @Suite struct MeetingLogs {
-    private func log(_ member: Member) throws -> [MeetingRecord] { try member.vault.meetings.meetingLog().map(\.record) }
+    private func log(_ member: Member) throws -> [MeetingRecord] {
+      try member.vault.meetings.meetingLog().map(\.record)
+    }
 
     /// The newest line at somebody who was dialled, once there are so many.
     private func newest(_ member: Member, of count: Int = 1) async throws -> MeetingRecord {

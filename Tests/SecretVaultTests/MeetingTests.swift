@@ -240,7 +240,8 @@ extension VaultTests {
       defer { daemon.cancel() }
       let sent = try ada.say("soon", to: cleo)
       #expect(
-        try await world.passing(milliseconds: 1000) { try ada.vault.messages.message(sent.number).state == "delivered" })
+        try await world.passing(milliseconds: 1000) { try ada.vault.messages.message(sent.number).state == "delivered" }
+      )
       let other = try ben.say("through you", to: cleo)
       world.set(.refuses, for: ben)
       try await ben.meet(ada)

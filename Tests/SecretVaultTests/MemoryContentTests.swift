@@ -22,7 +22,8 @@ extension VaultTests {
 
     @Test func `what lies in memory is shared without a file and recovered into memory, fields and all`() async throws {
       let world = try TestWorld(2)
-      let report = try await world[0].vault.sharing.share(ShareRequest(source: .memory(content()), threshold: 2)) { _ in }
+      let report = try await world[0].vault.sharing.share(ShareRequest(source: .memory(content()), threshold: 2)) { _ in
+      }
       #expect(report.isFinished)
       #expect(try world[1].vault.overview.secrets().first?.kind == "password")
       let content = try await world[1].vault.recovering.recoverContent(nil, passwords: Recovering.noPassword) { _ in }
@@ -79,7 +80,9 @@ extension VaultTests {
       let world = try TestWorld(2)
       try await world.share(randomBytes(5001), threshold: 2)
       let failure = await refusal { () async throws -> Bool in
-        let content = try await world[1].vault.recovering.recoverContent(nil, limit: 5000, passwords: Recovering.noPassword) { _ in }
+        let content = try await world[1].vault.recovering.recoverContent(
+          nil, limit: 5000, passwords: Recovering.noPassword
+        ) { _ in }
         return content.body.count == 5001
       }
       #expect(failure?.code == .usage && failure?.hint?.contains("-o") == true)

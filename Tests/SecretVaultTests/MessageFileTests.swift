@@ -18,7 +18,9 @@ extension VaultTests {
     private var ben: Vault { world[1].vault }
 
     private func parcels() throws -> [[UInt8]] {
-      try ada.post.ownParcels().filter { $0.direction == .message }.map { try #require(try ada.post.parcelContent($0.id)) }
+      try ada.post.ownParcels().filter { $0.direction == .message }.map {
+        try #require(try ada.post.parcelContent($0.id))
+      }
     }
 
     @Test(arguments: [0, 1, MessagePart.byteLimit, MessagePart.byteLimit + 1])
@@ -57,7 +59,9 @@ extension VaultTests {
       var states: [String] = []
       for record in try ada.post.ownParcels() {
         let parcel = try #require(try ada.post.parcelContent(record.id))
-        guard case .taken(let receipt?) = try ben.intake.takeParcel(parcel, by: ParcelArrival(way: .session)) else { continue }
+        guard case .taken(let receipt?) = try ben.intake.takeParcel(parcel, by: ParcelArrival(way: .session)) else {
+          continue
+        }
         #expect(try ada.post.takeReceipt(receipt, handedOverBy: .session))
         states.append(try ada.messages.message(sent.number).state)
       }
@@ -94,7 +98,8 @@ extension VaultTests {
       let content = MessageContent.part(
         try MessagePart(
           message: id, address: nil, file: file, caption: nil, number: 0, bytes: held([UInt8](repeating: 1, count: 5))))
-      guard case .ignored = try ben.intake.takeParcel(ForgedMessage(world[0], to: world[1]).sealed(content), by: arrival)
+      guard
+        case .ignored = try ben.intake.takeParcel(ForgedMessage(world[0], to: world[1]).sealed(content), by: arrival)
       else {
         Issue.record("it was taken")
         return

@@ -79,9 +79,13 @@ extension VaultTests {
       try ada.logIn("ada@example.org", friends: [world[1]: "ben@example.org"])
       try ben.logIn("ben@example.org", friends: [world[0]: "ada@example.org"])
       let sent = try ada.send("hello", to: "ben")
-      for bytes in try ada.handOverToAccount() { _ = try ben.intake.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+      for bytes in try ada.handOverToAccount() {
+        _ = try ben.intake.takeParcel(bytes, by: ParcelArrival(way: .account))
+      }
       #expect(try ada.messages.message(sent.number).state == "underway")
-      for bytes in try ben.handOverToAccount() { _ = try ada.intake.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+      for bytes in try ben.handOverToAccount() {
+        _ = try ada.intake.takeParcel(bytes, by: ParcelArrival(way: .account))
+      }
       let done = try ada.messages.message(sent.number)
       #expect(done.state == "delivered" && done.route == "account")
       pass(minutes: 100)
@@ -95,7 +99,9 @@ extension VaultTests {
       try ben.logIn("ben@example.org", friends: [world[0]: "ada@example.org"])
       for number in 0..<5 {
         try ada.send("message \(number)", to: "ben")
-        for bytes in try ada.handOverToAccount() { _ = try ben.intake.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+        for bytes in try ada.handOverToAccount() {
+          _ = try ben.intake.takeParcel(bytes, by: ParcelArrival(way: .account))
+        }
         #expect(try ben.handOverToAccount().count == 1)
       }
       #expect(try ben.messages.outbox().parcels.isEmpty)
@@ -123,8 +129,12 @@ extension VaultTests {
       try ben.logIn("ben@example.org", friends: [world[0]: "ada@example.org"])
       return try (0..<count).map { number in
         let sent = try ada.send("message \(number)", to: "ben")
-        for bytes in try ada.handOverToAccount() { _ = try ben.intake.takeParcel(bytes, by: ParcelArrival(way: .account)) }
-        for bytes in try ben.handOverToAccount() { _ = try ada.intake.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+        for bytes in try ada.handOverToAccount() {
+          _ = try ben.intake.takeParcel(bytes, by: ParcelArrival(way: .account))
+        }
+        for bytes in try ben.handOverToAccount() {
+          _ = try ada.intake.takeParcel(bytes, by: ParcelArrival(way: .account))
+        }
         try ben.messages.markRead([#require(try ben.messages.messages().first).number])
         return sent
       }
@@ -213,8 +223,12 @@ extension VaultTests {
       try ben.logIn("ben@example.org", friends: [world[0]: "ada@example.org"])
       for number in 0..<(ParcelTimes.receiptsForPeer + 10) {
         let sent = try ada.send("message \(number)", to: "ben")
-        for bytes in try ada.handOverToAccount() { _ = try ben.intake.takeParcel(bytes, by: ParcelArrival(way: .account)) }
-        for bytes in try ben.handOverToAccount() { _ = try ada.intake.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+        for bytes in try ada.handOverToAccount() {
+          _ = try ben.intake.takeParcel(bytes, by: ParcelArrival(way: .account))
+        }
+        for bytes in try ben.handOverToAccount() {
+          _ = try ada.intake.takeParcel(bytes, by: ParcelArrival(way: .account))
+        }
         #expect(try ada.messages.message(sent.number).state == "delivered")
       }
       #expect(try ben.post.ownParcels().count <= ParcelTimes.receiptsForPeer)
@@ -310,7 +324,9 @@ extension VaultTests {
     @Test func `a message tells where its sender takes answers`() throws {
       try ada.logIn("ada@example.org", friends: [world[1]: "ben@example.org"])
       try ada.send("hello", to: "ben")
-      for bytes in try ada.handOverToAccount() { _ = try ben.intake.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+      for bytes in try ada.handOverToAccount() {
+        _ = try ben.intake.takeParcel(bytes, by: ParcelArrival(way: .account))
+      }
       #expect(try ben.accounts.accountAddress(of: ada.core.identity.keys.digest) == "ada@example.org")
     }
 
@@ -321,10 +337,14 @@ extension VaultTests {
       try ben.logIn("ben@example.org", friends: [world[0]: "ada@example.org"])
       let report = try await world.share(randomBytes(20_000), threshold: 2, to: [1])
       #expect(report.deliveries.map(\.state) == [.unreachable])
-      for bytes in try ada.handOverToAccount() { _ = try ben.intake.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+      for bytes in try ada.handOverToAccount() {
+        _ = try ben.intake.takeParcel(bytes, by: ParcelArrival(way: .account))
+      }
       #expect(try ada.overview.secret(report.id).deliveries.first?.onItsWay?.routes == ["account"])
       #expect(try await ben.answering.answerParcels())
-      for bytes in try ben.handOverToAccount() { _ = try ada.intake.takeParcel(bytes, by: ParcelArrival(way: .account)) }
+      for bytes in try ben.handOverToAccount() {
+        _ = try ada.intake.takeParcel(bytes, by: ParcelArrival(way: .account))
+      }
       #expect(try ada.overview.secret(report.id).deliveries.map(\.state) == [.delivered])
       #expect(try ben.overview.secret(report.id).summary.ownIndex == 2)
     }

@@ -146,7 +146,9 @@ extension VaultTests {
         guard let card = try? ben.core.ownCard(),
           let session = try? await PeerSession.answer(
             transport, identity: ben.core.identity, ownCard: card,
-            trust: { key in (try? ben.core.database.peer(noiseKey: key)).flatMap { try? ben.directory.storedCard($0).keys } })
+            trust: { key in
+              (try? ben.core.database.peer(noiseKey: key)).flatMap { try? ben.directory.storedCard($0).keys }
+            })
         else { return }
         _ = try? await session.expect(Hello.self)
         guard let probe = try? await session.expect(Probe.self) else { return }
@@ -155,9 +157,11 @@ extension VaultTests {
         _ = try? await session.nextType()
         await session.close()
       }
-      let outcome = await world[0].vault.links.send(
-        .probe(fragmentByteCount: 5), to: try world[0].vault.directory.recipient(world[0].vault.directory.find("ben")))
-      guard case .failure(let failure) = outcome else { throw VaultError(.other, "it was not refused") }
+      let recipient = try world[0].vault.directory.recipient(world[0].vault.directory.find("ben"))
+      let failure = try #require(
+        await #expect(throws: LinkFailure.self) {
+          try await world[0].vault.links.ask(ProbeAsker(byteCount: 5), of: recipient)
+        })
       #expect(failure.refusal == .busy)
     }
 

@@ -40,7 +40,9 @@ extension VaultTests {
       #expect(waiting.deliveries.allSatisfy { $0.state == .unreachable && $0.onItsWay?.folder == office.folders[0] })
       #expect(try ada.overview.status().peers.map(\.onItsWay) == [1, 1])
       try await office.round()
-      for member in [1, 2] { #expect(try world[member].vault.overview.secret(report.id).summary.ownIndex == member + 1) }
+      for member in [1, 2] {
+        #expect(try world[member].vault.overview.secret(report.id).summary.ownIndex == member + 1)
+      }
       let done = try ada.overview.secret(report.id).deliveries
       #expect(done.allSatisfy { $0.state == .delivered && $0.onItsWay == nil })
       #expect(try ada.overview.status().peers.map(\.onItsWay) == [0, 0])
@@ -80,7 +82,9 @@ extension VaultTests {
       let vault = ben
       world.clock.pass(.seconds(1))
       _ = try await vault.recovering.patiently(for: 600_000, waits: { _, _ in }) { () async throws in
-        try await vault.recovering.recover(id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword) { _ in }
+        try await vault.recovering.recover(
+          id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword
+        ) { _ in }
       }
       #expect(contents(path) == bytes)
       #expect(office.posts.count == 1)
@@ -97,7 +101,9 @@ extension VaultTests {
       // No time passes.
       _ = try await vault.recovering.patiently(for: 600_000, waits: { _, _ in }) { () async throws in
         do {
-          return try await vault.recovering.recover(id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword) {
+          return try await vault.recovering.recover(
+            id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword
+          ) {
             _ in
           }
         } catch {
@@ -123,7 +129,9 @@ extension VaultTests {
       world.clock.pass(.milliseconds(100))
       let error = await refusal {
         try await vault.recovering.patiently(for: 100, waits: { _, _ in }) { () async throws in
-          try await vault.recovering.recover(id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword) { _ in }
+          try await vault.recovering.recover(
+            id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword
+          ) { _ in }
         }
       }
       #expect(error?.code == .belowThreshold)
@@ -138,7 +146,9 @@ extension VaultTests {
       world.clock.pass(.milliseconds(50))
       _ = await refusal {
         try await vault.recovering.patiently(for: 50, waits: { _, _ in }) { () async throws in
-          try await vault.recovering.recover(id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword) { _ in }
+          try await vault.recovering.recover(
+            id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword
+          ) { _ in }
         }
       }
       #expect(try vault.post.foldersWithParcels() == [office.folders[1]])
@@ -278,7 +288,9 @@ extension VaultTests {
       world.clock.pass(.milliseconds(50))
       _ = await refusal {
         try await vault.recovering.patiently(for: 50, waits: { _, _ in }) { () async throws in
-          try await vault.recovering.recover(id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword) { _ in }
+          try await vault.recovering.recover(
+            id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword
+          ) { _ in }
         }
       }
       try await office.round()

@@ -30,7 +30,9 @@ extension VaultTests {
       let path = world[1].desk + "/recovered"
       let error = await refusal {
         try await vault.recovering.patiently(for: 3000, waits: { _, _ in }) { () async throws in
-          try await vault.recovering.recover(id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword) { _ in }
+          try await vault.recovering.recover(
+            id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword
+          ) { _ in }
         }
       }
       #expect(error?.code == .belowThreshold)

@@ -220,7 +220,9 @@ extension VaultTests {
       #expect(try await ask(by: 2) == nil)
       #expect(try await ask(by: 2) == nil)
       #expect(try await ask(by: 2, other) == .releaseLimit)
-      #expect(try ben.overview.log(limit: 100).contains { $0.event == "refused" && $0.detail?.contains("limit of 1") == true })
+      #expect(
+        try ben.overview.log(limit: 100).contains { $0.event == "refused" && $0.detail?.contains("limit of 1") == true }
+      )
       #expect(try await ask(by: 3, other) == nil)
       try world[1].restart()
       #expect(try await ask(by: 2, other) == .releaseLimit)
@@ -235,7 +237,9 @@ extension VaultTests {
     }
 
     @Test func `a recovery that only waits for others' word says so, in a code of its own`() async throws {
-      for holder in 1...3 { _ = try world[holder].vault.core.set("release-policy", to: holder == 1 ? "delay:2d" : "ask") }
+      for holder in 1...3 {
+        _ = try world[holder].vault.core.set("release-policy", to: holder == 1 ? "delay:2d" : "ask")
+      }
       let events = Collected<RecoveryEvent>()
       let error = await refusal { try await world.recover(by: 0) { events.add($0) } }
       #expect(error?.code == .awaitingConsent)

@@ -52,7 +52,8 @@ extension VaultTests {
       _ = try world[1].vault.archive.createBackup(to: path, overwrites: false)
       #expect(try await circle.ask(1, by: 3) == .userAsked)
       _ = try world[1].vault.consent.refuseRequest(#require(world[1].vault.consent.requests().first).id)
-      _ = try world[1].vault.introductions.removeIntroduced(world[1].vault.introductions.introducedHolder(named: "cleo"))
+      _ = try world[1].vault.introductions.removeIntroduced(
+        world[1].vault.introductions.introducedHolder(named: "cleo"))
       world[1].vault.close()
       _ = try Archive.restoreBackup(
         from: path, at: world[1].folders, overwrites: true,
@@ -68,7 +69,8 @@ extension VaultTests {
       let world = circle.world
       let path = world.scratch.path + "/backup"
       _ = try world[1].vault.archive.createBackup(to: path, overwrites: false)
-      _ = try world[1].vault.introductions.removeIntroduced(world[1].vault.introductions.introducedHolder(named: "cleo"))
+      _ = try world[1].vault.introductions.removeIntroduced(
+        world[1].vault.introductions.introducedHolder(named: "cleo"))
       world[1].vault.close()
       try Data(repeating: 7, count: 8192).write(to: URL(filePath: world[1].folders.databasePath))
       _ = try Archive.restoreBackup(
@@ -144,7 +146,8 @@ extension VaultTests {
       }
       let addition = try ben.trust.acceptIntroduced(cleo, name: nil)
       #expect(addition.peer.fingerprint == cleo.fingerprint)
-      #expect(try ben.introductions.introducedHolders().map(\.cardDigest) == [dan.core.identity.keys.digest.description])
+      #expect(
+        try ben.introductions.introducedHolders().map(\.cardDigest) == [dan.core.identity.keys.digest.description])
     }
 
     @Test func `a dealer that names somebody as well doesn't keep him out by its other ones`() async throws {

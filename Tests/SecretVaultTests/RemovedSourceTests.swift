@@ -130,9 +130,11 @@ extension VaultTests {
       }
       #expect(failure?.code == .usage && failure?.reason.hasPrefix("\(link) is a link") == true)
       #expect(world.network.dialled.isEmpty)
-      #expect(try world[0].vault.overview.secrets().isEmpty && contents(path) == [1, 2, 3] && contents(link) == [1, 2, 3])
+      #expect(
+        try world[0].vault.overview.secrets().isEmpty && contents(path) == [1, 2, 3] && contents(link) == [1, 2, 3])
       // Without the wish to remove it, it is a file like any other.
-      let report = try await world[0].vault.sharing.share(ShareRequest(source: .file(path: link), threshold: 2)) { _ in }
+      let report = try await world[0].vault.sharing.share(ShareRequest(source: .file(path: link), threshold: 2)) { _ in
+      }
       #expect(report.isFinished && !report.sourceRemoved && report.sourceRemovalFailure == nil)
     }
   }

@@ -12,7 +12,8 @@ extension VaultTests {
       _ world: TestWorld, by member: Int = 0, _ request: ReshareRequest,
       passwords: @escaping PasswordSource = Recovering.noPassword
     ) async throws -> ReshareReport {
-      try await world[member].vault.recovering.reshare(request, passwords: passwords, recovering: { _ in }, sharing: { _ in })
+      try await world[member].vault.recovering.reshare(
+        request, passwords: passwords, recovering: { _ in }, sharing: { _ in })
     }
 
     @Test(arguments: [0, 1, 1 << 20, (1 << 20) + 1, 5_000_001])
@@ -28,7 +29,10 @@ extension VaultTests {
       #expect(contents == bytes && recovered.suggestedName == "plan.pdf")
       // The old one is as it was.
       #expect(try await world.recover(by: 1, old).bytes == bytes)
-      #expect(try world[3].vault.directory.header(of: world[3].vault.directory.resolve(report.share.id)).labels == ["ada", "cleo", "dan"])
+      #expect(
+        try world[3].vault.directory.header(of: world[3].vault.directory.resolve(report.share.id)).labels == [
+          "ada", "cleo", "dan",
+        ])
     }
 
     @Test func `without a choice the old holders get shares again, with the old threshold`() async throws {
@@ -77,7 +81,9 @@ extension VaultTests {
       let content = SecretContent(header: header, body: try SecretBytes(copying: [UInt8]([4, 5]).span.bytes))
       let old = try await world[0].vault.sharing.share(ShareRequest(source: .memory(content), threshold: 2)) { _ in }
       let report = try await reshare(world, ReshareRequest(reference: old.id))
-      let new = try await world[1].vault.recovering.recoverContent(report.share.id, passwords: Recovering.noPassword) { _ in }
+      let new = try await world[1].vault.recovering.recoverContent(report.share.id, passwords: Recovering.noPassword) {
+        _ in
+      }
       let (kind, type) = (new.kind, new.header.mediaType)
       let user = new.header.field("user")?.withUnsafeBytes { Array($0) }
       let body = new.body.withUnsafeBytes { Array($0) }

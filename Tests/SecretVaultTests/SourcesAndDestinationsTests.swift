@@ -98,7 +98,9 @@ extension VaultTests {
       world.set(.refuses, for: world[1])
       let path = world.scratch.path + "/stream"
       let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
-      let failure = await refusal { try await world[0].vault.recovering.recover(nil, to: .descriptor(descriptor)) { _ in } }
+      let failure = await refusal {
+        try await world[0].vault.recovering.recover(nil, to: .descriptor(descriptor)) { _ in }
+      }
       close(descriptor)
       #expect(contents(path) == [] && failure?.hint?.hasPrefix("nothing was written") == true)
     }
@@ -111,7 +113,9 @@ extension VaultTests {
       let world = try TestWorld(2)
       let source = try pipe(giving: [1, 2, 3])
       defer { close(source) }
-      _ = try await world[0].vault.sharing.share(ShareRequest(source: .descriptor(source, name: name), threshold: 2)) { _ in }
+      _ = try await world[0].vault.sharing.share(ShareRequest(source: .descriptor(source, name: name), threshold: 2)) {
+        _ in
+      }
       let report = try await world[1].vault.recovering.recover(
         nil, to: .folder(path: world[1].desk, overwrites: false)
       ) { _ in }

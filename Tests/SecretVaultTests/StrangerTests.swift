@@ -48,7 +48,9 @@ extension VaultTests {
       }
       try await knock(5)
       #expect(try await eventually { try refusals() == (1, 1) })
-      world.network.serve(ben.address) { await ben.vault.answering.answer(Displaced($0, to: "[2001:db8:0:1::1]:40000")) }
+      world.network.serve(ben.address) {
+        await ben.vault.answering.answer(Displaced($0, to: "[2001:db8:0:1::1]:40000"))
+      }
       try await knock(1)
       #expect(try await eventually { try refusals() == (2, 2) })
     }

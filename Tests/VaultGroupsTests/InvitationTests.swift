@@ -264,7 +264,8 @@ import WireCodec
       house.clock.advance(seconds: 3600)
       for letter in try house[0].vault.trust.groupLetters() { _ = try await house[0].groups.deliver(letter.id) }
       #expect(try house[0].vault.trust.groupLetters().map(\.state) == [.taken])
-      _ = try house[0].vault.trust.addPeer(try PeerCard.parse(text: house[1].vault.core.ownIdentity().qrText), name: nil)
+      _ = try house[0].vault.trust.addPeer(
+        try PeerCard.parse(text: house[1].vault.core.ownIdentity().qrText), name: nil)
       #expect(try await house[0].groups.members(of: made).map(\.peer) == [nil, "ben"])
     }
   }

@@ -191,7 +191,9 @@ import VaultProtocol
     let report = try await share(by: ann, with: [ben])
     try await sync(ben, ann)
     let error = await vaultError {
-      _ = try await ann.vault.recovering.recover(report.id, to: .file(path: house.folder + "/x", overwrites: false)) { _ in }
+      _ = try await ann.vault.recovering.recover(report.id, to: .file(path: house.folder + "/x", overwrites: false)) {
+        _ in
+      }
     }
     #expect(error?.code == .belowThreshold)
     #expect(try ann.vault.core.database.parcels(.request).filter { $0.state != .answered }.isEmpty)
@@ -240,7 +242,8 @@ import VaultProtocol
     let report = try await share(by: ann, with: [ben])
     house.set(cleo, isAway: false)
     _ = try await ann.vault.items.createKey(named: "family", threshold: 2, recipients: ["cleo"]) { _ in }
-    let item = try await ann.vault.items.addItem(ItemRequest(source: .file(path: try write([1, 2, 3]))), under: "family")
+    let item = try await ann.vault.items.addItem(
+      ItemRequest(source: .file(path: try write([1, 2, 3]))), under: "family")
     _ = try await ann.groups.add(item.id, to: family(ann))
     try await sync(ben)
     #expect(try ben.groups.items(of: await family(ben)).map(\.id) == [item.id])
@@ -316,7 +319,8 @@ import VaultProtocol
     let report = try await share(by: ann, with: [ben])
     house.set(cleo, isAway: false)
     _ = try await ann.vault.items.createKey(named: "family", threshold: 2, recipients: ["cleo"]) { _ in }
-    let item = try await ann.vault.items.addItem(ItemRequest(source: .file(path: try write([1, 2, 3]))), under: "family")
+    let item = try await ann.vault.items.addItem(
+      ItemRequest(source: .file(path: try write([1, 2, 3]))), under: "family")
     _ = try await ann.groups.add(item.id, to: family(ann))
     let old = VaultGroups(ben.vault, classes: [GroupItems(vault: ben.vault)], connector: ben.groups.connector)
     _ = try await old.sync(family(ben))
@@ -331,7 +335,8 @@ import VaultProtocol
     let folder = try await folder(ann)
     _ = try await ann.groups.leave(family(ann), erases: false)
     #expect(try ann.vault.core.database.mailboxes(of: folder).isEmpty)
-    #expect(try ann.vault.overview.secret(report.id).deliveries.allSatisfy { $0.onItsWay == nil && $0.state != .delivered })
+    #expect(
+      try ann.vault.overview.secret(report.id).deliveries.allSatisfy { $0.onItsWay == nil && $0.state != .delivered })
   }
 
   @Test func `a daemon takes, answers and posts by itself`() async throws {

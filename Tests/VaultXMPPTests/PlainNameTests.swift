@@ -163,7 +163,9 @@ extension AccountTests {
           guard let now = try ada.vault.accounts.currentAccount() else { return false }
           return now.resource != account.resource
         }
-        try await eventually("it is connected again") { try ada.vault.accounts.accountConnection()?.state == .connected }
+        try await eventually("it is connected again") {
+          try ada.vault.accounts.accountConnection()?.state == .connected
+        }
         try await other.ping()
         other.close()
       }

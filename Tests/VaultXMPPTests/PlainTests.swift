@@ -34,7 +34,9 @@ extension AccountTests {
       let (ada, bob) = (try Person("Ada"), try Person("Bob"))
       for person in [ada, bob] { try await person.register(at: server) }
       _ = try ada.vault.sendPlain(held("first"), to: bob.address)
-      try await ada.online { try await eventually("it goes") { try ada.state(ada.vault.messages.messages()[0]) == "underway" } }
+      try await ada.online {
+        try await eventually("it goes") { try ada.state(ada.vault.messages.messages()[0]) == "underway" }
+      }
       // Another device of ada's takes what comes, and answers.
       try await bob.online {
         _ = try bob.vault.sendPlain(held("second"), to: ada.address)
@@ -170,7 +172,9 @@ extension AccountTests {
       let (ada, eve) = (try Person("Ada"), try Person("Eve"))
       for person in [ada, eve] { try await person.register(at: server) }
       _ = try eve.vault.sendPlain(held("buy this"), to: ada.address)
-      try await eve.online { try await eventually("it goes") { try eve.state(eve.vault.messages.messages()[0]) == "underway" } }
+      try await eve.online {
+        try await eventually("it goes") { try eve.state(eve.vault.messages.messages()[0]) == "underway" }
+      }
       _ = await AccountRound.run(ada.vault, limit: .seconds(20))
       #expect(try ada.vault.messages.messages().isEmpty)
       _ = try ada.vault.sendPlain(held("who are you?"), to: eve.address)

@@ -44,7 +44,8 @@ extension Person {
   /// Whether the server has all that goes by it, receipts for so many parcels among it: they are owed a moment after what they are for can be seen.
   func hasSentAll(receipts count: Int64) throws -> Bool {
     let account = try #require(try vault.accounts.currentAccount())
-    return try vault.accounts.accountTraffic(account.id)?.taken.parcels ?? 0 >= count && vault.post.parcelMemory.owed.isEmpty
+    return try vault.accounts.accountTraffic(account.id)?.taken.parcels ?? 0 >= count
+      && vault.post.parcelMemory.owed.isEmpty
       && vault.post.outgoingRecords(way: .account, at: vault.core.surroundings.now()).isEmpty
   }
 

@@ -306,35 +306,6 @@ extension Answerer {
   }
 }
 
-/// Leaf hashes of an arriving fragment, up to a limit of memory.
-struct LeafList {
-  /// 8 MiB of hashes: a fragment of 16 GiB in pieces of 64 KiB.
-  static let limit = (8 << 20) / Digest.byteCount
-  private(set) var bytes: [UInt8] = []
-  private(set) var isComplete = true
-
-  /// Most bytes of it that are remembered between two attempts: a fragment of 2 GiB.
-  private static let rememberedLimit = 1 << 20
-
-  /// What is worth the memory while nothing arrives; without it the fragment is read again once, when it is whole.
-  var remembered: LeafList {
-    guard bytes.count > Self.rememberedLimit else { return self }
-    var list = LeafList()
-    list.isComplete = false
-    return list
-  }
-
-  mutating func append(_ leaf: Digest) {
-    guard isComplete else { return }
-    guard bytes.count < Self.limit * Digest.byteCount else {
-      isComplete = false
-      bytes = []
-      return
-    }
-    bytes += leaf.bytes
-  }
-}
-
 extension DepositInProgress {
   func name(from peer: PeerRecord) -> ArrivalMemory.Name {
     ArrivalMemory.Name(

@@ -61,7 +61,8 @@ extension Answerer {
   mutating func give(_ request: CardRequest) async throws {
     let secret = released[request.request]?.id ?? drilled?.id
     var cards = Cards(request: request.request, cards: [])
-    if let secret, !cardsGiven.contains(secret), room.introductions.usesIntroductions, asker(about: secret.bytes) != nil {
+    if let secret, !cardsGiven.contains(secret), room.introductions.usesIntroductions, asker(about: secret.bytes) != nil
+    {
       do {
         if let record = try room.database.secret(secret.bytes) {
           cards = try room.introductions.newerCards(than: request, for: peer.digest, about: record)

@@ -284,4 +284,3 @@ extension ItemInProgress {
   /// Gives up all but what was hashed so far.
   consuming func intoHash() -> ItemDigest { digest }
 }
-

@@ -21,7 +21,8 @@ extension Answerer {
         let time = DurationText.words(max(1, end - room.environment.now()))
         room.recordUnlessTooMany(
           .depositRequested, peer: peer, secret: header,
-          detail: "request \(request.id) of \(room.consent.fingerprint(of: peer)), which came by parcel, waits \(time) until "
+          detail:
+            "request \(request.id) of \(room.consent.fingerprint(of: peer)), which came by parcel, waits \(time) until "
             + "its user says `vault requests approve \(request.id)`")
       }
       // The words of a session; the channel knows what they mean to a parcel.

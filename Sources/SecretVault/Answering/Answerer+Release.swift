@@ -59,7 +59,8 @@ extension Answerer {
       return
     }
     room.recordUnlessTooMany(
-      .refused, peer: peer, secret: try? room.directory.header(of: record), detail: "asked for a share without a right to it")
+      .refused, peer: peer, secret: try? room.directory.header(of: record),
+      detail: "asked for a share without a right to it")
   }
 
   /// The secret and own share that a request names exactly, or nil. A share that can't be read is one that isn't here: the

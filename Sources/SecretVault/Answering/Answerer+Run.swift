@@ -82,7 +82,8 @@ extension Answerer {
     case .greet(let hello):
       knowsConsent = hello.offers(.consent)
       knowsIntroductions = hello.offers(.introductions)
-      try await reply(Hello(services: peer.introducer == nil ? room.introductions.services : Introductions.introducedServices))
+      try await reply(
+        Hello(services: peer.introducer == nil ? room.introductions.services : Introductions.introducedServices))
     case .pong(let pong): try await reply(pong)
     case .unsupported(let number): try await reply(Unsupported(requestType: number))
     case .considerProbe(let probe):

@@ -39,7 +39,8 @@ extension Answering {
     guard try !post.isOver(record.expiresAt, at: now), try isDue(record, at: now) else { return false }
     let isClaimed = try database.claimParcel(record.id, at: now, until: now + Self.answeringTime)
     guard isClaimed else { return false }
-    guard let content = try post.parcelContent(record.id), let parcel = try? Parcel.decode(content, limit: Parcel.byteLimit),
+    guard let content = try post.parcelContent(record.id),
+      let parcel = try? Parcel.decode(content, limit: Parcel.byteLimit),
       case .letter(let letter, let peer) = try post.open(parcel)
     else {
       // Damaged here, or its sender is trusted no more.

@@ -129,7 +129,8 @@ extension Consent {
     let record = try directory.resolve(reference)
     guard record.ownIndex != nil else {
       throw VaultError(
-        .usage, "this device holds no share of \(directory.secretReference(record.id).name), so there is nothing to release")
+        .usage,
+        "this device holds no share of \(directory.secretReference(record.id).name), so there is nothing to release")
     }
     let now = environment.now()
     try database.setPolicy(policy?.text, ofSecret: record.id, at: now)

@@ -1,5 +1,3 @@
-
-
 /// Where the recovered file goes.
 package enum RecoveryDestination: Sendable {
   case file(path: String, overwrites: Bool)

@@ -1,4 +1,3 @@
-
 /// What happens while recovering.
 package enum RecoveryEvent: Sendable {
   /// The secret that is being recovered.

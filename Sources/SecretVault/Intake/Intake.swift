@@ -16,7 +16,8 @@ package final class Intake: Room {
   let parcelRoom = Atomic(true)
 
   init(
-    _ core: VaultCore, _ introductions: Introductions, _ post: Post, _ messages: Messages, _ sharing: Sharing, _ items: Items
+    _ core: VaultCore, _ introductions: Introductions, _ post: Post, _ messages: Messages, _ sharing: Sharing,
+    _ items: Items
   ) {
     self.core = core
     self.introductions = introductions

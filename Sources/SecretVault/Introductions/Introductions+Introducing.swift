@@ -54,7 +54,8 @@ extension Introductions {
     let sealed: [UInt8]
     do {
       sealed = try IntroductionBundle.seal(
-        cards, header: header, index: number, dealer: identity.keys.digest, recipient: try directory.storedCard(peer).keys)
+        cards, header: header, index: number, dealer: identity.keys.digest,
+        recipient: try directory.storedCard(peer).keys)
     } catch {
       throw VaultError(.other, "the other holders' cards could not be sealed for \(peer.name): \(error)")
     }
@@ -110,7 +111,8 @@ extension Introductions {
       do { left = try introduction(waiting, without: digest) } catch {
         // Better that nobody is named than this one.
         environment.log.error(
-          "the holders of a secret are not introduced to \(waiting.entry.recipient): this device \(VaultCore.words(error))")
+          "the holders of a secret are not introduced to \(waiting.entry.recipient): this device \(VaultCore.words(error))"
+        )
       }
       if let left {
         try database.replaceIntroduction(left)

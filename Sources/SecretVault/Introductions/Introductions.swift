@@ -98,7 +98,9 @@ extension Introductions {
   /// Whose a dialler's Noise key may be: a peer's, or that of somebody who was introduced. A trust list that doesn't verify trusts nobody.
   func recognise(noiseKey: [UInt8]) -> RecognisedDialler? {
     do {
-      if let peer = try database.peer(noiseKey: noiseKey) { return RecognisedDialler(peer: try directory.storedCard(peer).keys) }
+      if let peer = try database.peer(noiseKey: noiseKey) {
+        return RecognisedDialler(peer: try directory.storedCard(peer).keys)
+      }
       guard usesIntroductions else { return nil }
       let rows = try database.introductions(noiseKey: noiseKey, limit: RecognisedDialler.candidateLimit)
       return RecognisedDialler(others: rows.compactMap { try? card(of: $0).keys })
@@ -153,7 +155,8 @@ extension Introductions {
     let card = try card(of: row)
     return PeerRecord(
       digest: row.digest, signingKey: card.keys.signing, noiseKey: card.keys.noise, boxKey: card.keys.box,
-      name: IntroducedHolder.name(label, by: [names[row.dealer] ?? Directory.formerPeer]), card: row.card, state: .scanned,
+      name: IntroducedHolder.name(label, by: [names[row.dealer] ?? Directory.formerPeer]), card: row.card,
+      state: .scanned,
       addedAt: row.addedAt, introducer: row.dealer)
   }
 

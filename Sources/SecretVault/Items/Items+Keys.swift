@@ -108,7 +108,8 @@ extension Items {
     let header = try directory.header(of: record)
     let recover = { () async throws -> RecoveredContent in
       try await self.recovering.recoverContent(
-        header.id.description, limit: ItemKeys.keyByteCount, passwords: Recovering.noPassword, events: access.recovering)
+        header.id.description, limit: ItemKeys.keyByteCount, passwords: Recovering.noPassword, events: access.recovering
+      )
     }
     let content =
       if let patience = access.patience {

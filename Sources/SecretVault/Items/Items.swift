@@ -16,7 +16,8 @@ package final class Items: Room {
   let recovering: Recovering
 
   init(
-    _ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ links: Links, _ post: Post, _ sharing: Sharing, _ recovering: Recovering
+    _ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ links: Links, _ post: Post,
+    _ sharing: Sharing, _ recovering: Recovering
   ) {
     self.core = core
     self.directory = directory

@@ -20,7 +20,9 @@ extension CourierDesk {
   private func promise(_ header: ParcelHeader, isTheirs: Bool) throws -> Bool {
     guard !isTheirs else { return true }
     let now = room.environment.now()
-    return try room.carrying.changeCourier { courier, _ in courier.promise(header, to: device, isTheirs: isTheirs, at: now) }
+    return try room.carrying.changeCourier { courier, _ in
+      courier.promise(header, to: device, isTheirs: isTheirs, at: now)
+    }
   }
 
   /// Notes that the peer has got a parcel; returns whether that was one of this device's own.
@@ -165,7 +167,8 @@ extension CourierDesk {
 extension Meetings {
   /// Counts bytes that a peer has brought in vain, though it need not be to blame.
   func noteVain(_ byteCount: Int, of peer: PeerRecord, isCarried: Bool) {
-    let isEnough = carrying.memory.noteVain(byteCount, of: peer.digest, isCarried: isCarried, at: environment.monotonic())
+    let isEnough = carrying.memory.noteVain(
+      byteCount, of: peer.digest, isCarried: isCarried, at: environment.monotonic())
     guard isEnough else { return }
     environment.log.warning("much that \(peer.name) brings breaks off or can't be taken: it has to wait with more")
   }

@@ -99,7 +99,8 @@ struct CourierDesk: Sendable {
       let copy = try copy(of: parcel)
       fresh.append(
         FreshParcel(
-          copy: copy, tag: tag, size: content.count, expiresAt: parcel.expiresAt, recipient: try Carrying.device(record.peer),
+          copy: copy, tag: tag, size: content.count, expiresAt: parcel.expiresAt,
+          recipient: try Carrying.device(record.peer),
           allowsServers: usesServers && record.ways.hasServers))
     }
     return fresh

@@ -14,7 +14,8 @@ package final class Meetings: Room {
   let intake: Intake
 
   init(
-    _ core: VaultCore, _ directory: Directory, _ links: Links, _ carrying: Carrying, _ accounts: Accounts, _ post: Post, _ intake: Intake
+    _ core: VaultCore, _ directory: Directory, _ links: Links, _ carrying: Carrying, _ accounts: Accounts, _ post: Post,
+    _ intake: Intake
   ) {
     self.core = core
     self.directory = directory

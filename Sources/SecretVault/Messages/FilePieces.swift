@@ -91,7 +91,8 @@ extension MessageFile {
     }
     let pieced = try PiecedFile(source, pieces)
     self.init(
-      name: VaultCore.fileName(of: path), mediaType: mediaType, byteCount: pieced.byteCount, isPhoto: true, caption: caption
+      name: VaultCore.fileName(of: path), mediaType: mediaType, byteCount: pieced.byteCount, isPhoto: true,
+      caption: caption
     ) { (offset, count) throws in try pieced.read(at: offset, count: count) }
   }
 }

@@ -40,7 +40,8 @@ extension Messages {
     }
     let draft = MessageDraft(
       room: self, peer: peer, keys: try directory.storedCard(peer).keys, id: try Self.freshMessageID(),
-      ways: post.usualWays(pigeonsOnly: pigeonsOnly), lifetime: lifetime, address: try post.ownAddress(), now: environment.now())
+      ways: post.usualWays(pigeonsOnly: pigeonsOnly), lifetime: lifetime, address: try post.ownAddress(),
+      now: environment.now())
     let number: Int64?
     switch message {
     case .text(let text): number = try draft.store(text)

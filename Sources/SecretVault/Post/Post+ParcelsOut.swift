@@ -267,9 +267,12 @@ extension Post {
   private func makeDepositParcel(_ entry: OutboxRecord, _ peer: PeerRecord, _ folder: [UInt8]) throws {
     if entry.entry.kind == DeliveryKind.introduction {
       let request = core.requestNumber()
-      guard let job = introductions.introductionAsker(entry) else { throw VaultError(.damaged, "an introduction is damaged") }
+      guard let job = introductions.introductionAsker(entry) else {
+        throw VaultError(.damaged, "an introduction is damaged")
+      }
       return try post(
-        [try Self.frame(Hello(services: introductions.services)), try Self.frame(job.message(request))], request, entry, peer, folder)
+        [try Self.frame(Hello(services: introductions.services)), try Self.frame(job.message(request))], request, entry,
+        peer, folder)
     }
     guard let id = entry.entry.secretID, let index = entry.entry.index, let number = UInt8(exactly: index),
       let record = try database.secret(id)

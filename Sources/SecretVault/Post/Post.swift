@@ -12,7 +12,8 @@ package final class Post: Room {
   let parcelFetch = Mutex<(@Sendable () async -> Void)?>(nil)
 
   init(
-    _ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ carrying: Carrying, _ accounts: Accounts
+    _ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ carrying: Carrying,
+    _ accounts: Accounts
   ) {
     self.core = core
     self.directory = directory

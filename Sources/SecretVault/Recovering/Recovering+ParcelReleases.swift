@@ -76,10 +76,14 @@ extension Recovering {
   /// Asks a peer that can't be reached for its share by parcel, once. Says whether it is asked.
   func askByParcel(_ peer: PeerRecord, _ job: ReleaseAsker) -> Bool {
     let header = job.header
-    guard post.parcelMemory.isPatient, header.dispersal.fragmentByteCount <= Post.parcelFragmentLimit else { return false }
+    guard post.parcelMemory.isPatient, header.dispersal.fragmentByteCount <= Post.parcelFragmentLimit else {
+      return false
+    }
     do {
       if try releaseParcel(to: peer, header, in: [.waiting, .posted]) != nil { return true }
-      guard try releaseParcel(to: peer, header, in: [.answered]) == nil, try post.mayGetParcels(peer) else { return false }
+      guard try releaseParcel(to: peer, header, in: [.answered]) == nil, try post.mayGetParcels(peer) else {
+        return false
+      }
       let live = try database.parcels(.request, [.waiting, .posted])
       guard live.count(where: { $0.peer == peer.digest }) < Post.parcelsOfPeer else { return false }
       return try makeReleaseParcel(peer, job)

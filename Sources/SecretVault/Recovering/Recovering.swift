@@ -17,7 +17,8 @@ package final class Recovering: Room {
   let sharing: Sharing
 
   init(
-    _ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ links: Links, _ post: Post, _ consent: Consent, _ sharing: Sharing
+    _ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ links: Links, _ post: Post,
+    _ consent: Consent, _ sharing: Sharing
   ) {
     self.core = core
     self.directory = directory

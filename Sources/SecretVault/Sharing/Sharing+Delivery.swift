@@ -257,7 +257,8 @@ extension Sharing {
   /// Whether the cards of all holders go with the shares of a secret that was dealt here, everybody who has a share has taken them, and by
   /// them all but one at most can be called on: addresses that only this device knows, and its radio, are of no use to the others.
   private func areIntroduced(_ record: SecretRecord) throws -> Bool {
-    guard record.origin == .dealt, introductions.usesIntroductions, try directory.header(of: record).labels != nil else { return false }
+    guard record.origin == .dealt, introductions.usesIntroductions, try directory.header(of: record).labels != nil
+    else { return false }
     // One that takes none gives nothing to the others.
     guard try database.areHoldersTold(ofSecret: record.id) else {
       return false

@@ -16,7 +16,8 @@ package final class Sharing: Room {
   let post: Post
 
   init(
-    _ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ links: Links, _ carrying: Carrying, _ post: Post
+    _ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ links: Links, _ carrying: Carrying,
+    _ post: Post
   ) {
     self.core = core
     self.directory = directory

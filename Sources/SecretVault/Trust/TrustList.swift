@@ -197,7 +197,9 @@ extension TrustList {
       let now = environment.now()
       let newer = newerCard(keys, card, than: known)
       if known.state != .proven || newer != nil {
-        if newer != nil, let card, (try? directory.storedCard(known))?.signature == nil { try introductions.introduceLate(card) }
+        if newer != nil, let card, (try? directory.storedCard(known))?.signature == nil {
+          try introductions.introduceLate(card)
+        }
         let changed = try database.updatePeer(keys.digest) { record in
           record.state = .proven
           record.lastSeenAt = now

@@ -48,7 +48,8 @@ struct PeerAddCommand: OpenedCommand {
   func run(_ vault: Vault, _ console: Console) async throws {
     let texts = look.camera ? try look.texts(device: card, console) : try CardSource.texts(card ?? "-")
     let card = try CardSource.card(among: texts)
-    let addition = try vault.trust.addPeer(card, name: name, deviceOf: try deviceOf ?? firstDevice(card, vault, console))
+    let addition = try vault.trust.addPeer(
+      card, name: name, deviceOf: try deviceOf ?? firstDevice(card, vault, console))
     let peer = addition.peer
     switch addition.change {
     case .added: console.note("added \(peer.name); compare this fingerprint with the one on the peer's device:")

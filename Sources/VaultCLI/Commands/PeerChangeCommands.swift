@@ -153,7 +153,8 @@ struct PeerRemoveCommand: OpenedCommand {
     _ name: String, _ vault: Vault, _ error: VaultError
   ) throws -> IntroducedHolder? {
     guard error.code == .notFound else { return nil }
-    do { return try vault.introductions.introducedHolder(named: name) } catch  where VaultError(error).code == .notFound {
+    do { return try vault.introductions.introducedHolder(named: name) } catch  where VaultError(error).code == .notFound
+    {
       return nil
     }
   }

@@ -27,7 +27,9 @@ struct MessagePage {
   private static func text(
     of message: MessageSummary, _ vault: Vault, _ console: Console
   ) throws -> (text: VaultProtocol.HeldSecret?, isDamaged: Bool) {
-    do { return (try vault.messages.messageText(message.number), false) } catch  where VaultError(error).code == .damaged {
+    do { return (try vault.messages.messageText(message.number), false) } catch
+      where VaultError(error).code == .damaged
+    {
       warn(message.number, console)
       return (nil, true)
     }

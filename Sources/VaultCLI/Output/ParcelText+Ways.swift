@@ -75,7 +75,9 @@ extension ParcelText {
   /// A daemon would do it by itself. What the server doesn't get now stays, for the next look at it, and for other ways.
   private static func handToAccount(_ vault: Vault, _ console: Console) async throws {
     let now = vault.core.surroundings.now()
-    guard try vault.accounts.needsAccountRound(), try !vault.post.outgoingRecords(way: .account, at: now).isEmpty else { return }
+    guard try vault.accounts.needsAccountRound(), try !vault.post.outgoingRecords(way: .account, at: now).isEmpty else {
+      return
+    }
     let report = await AccountRound.run(vault, limit: MessageDelivery.patience)
     if let problem = report.problem {
       console.warning("what waits can't go through the account just now: \(problem.reason)")

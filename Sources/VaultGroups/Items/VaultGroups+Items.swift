@@ -79,8 +79,9 @@ extension VaultGroups {
       let (isOvertaken, isLeft, isForeign) = (Flag(), Flag(), Flag())
       let report = try await self.change(group, "vault item edit") { open in
         // Nobody else has the group now: what is there stays there until this is done.
-        if let there = try self.vault.items.groupItems(of: own).first(where: { $0.slot == hexadecimal(slot) && $0.id == old })
-        {
+        if let there = try self.vault.items.groupItems(of: own).first(where: {
+          $0.slot == hexadecimal(slot) && $0.id == old
+        }) {
           guard there.isShared else { return isForeign.raise() }
           try await GroupItems.put(source, at: slot, open.grouper)
           return noting(group)
@@ -129,7 +130,9 @@ extension VaultGroups {
     _ item: GroupItem, from group: GroupFacts, noting: @escaping @Sendable (GroupFacts) -> Void = { _ in }
   ) async throws -> GroupItemReport {
     let own = try GroupItems.bytes(of: group.id)
-    let slots = try vault.items.groupItems(of: own).filter { $0.id == item.id && $0.keyID == item.keyID }.map { $0.slot }
+    let slots = try vault.items.groupItems(of: own).filter { $0.id == item.id && $0.keyID == item.keyID }.map {
+      $0.slot
+    }
     return try await change(group, "vault group drop") { open in
       for slot in slots {
         try self.check(item.id, at: slot, of: own, group)

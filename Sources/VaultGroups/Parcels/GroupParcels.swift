@@ -68,7 +68,8 @@ final class GroupParcels: GroupClass {
   private func take(_ bytes: [UInt8], _ name: ObjectName, in group: GroupContext) async throws(GroupError) {
     let log = vault.core.surroundings.log
     do {
-      switch try vault.intake.takeParcel(bytes, by: ParcelArrival(way: .group(folder: GroupItems.bytes(of: group.id)))) {
+      switch try vault.intake.takeParcel(bytes, by: ParcelArrival(way: .group(folder: GroupItems.bytes(of: group.id))))
+      {
       case .taken, .known: break
       case .ignored(let reason): log.info("group \(group.id): a parcel is not taken: \(reason)")
       case .full: return leave(name, in: group)

@@ -148,22 +148,20 @@ final class ForgedSecret: Sendable {
     _ index: Int, header: SecretHeader? = nil, sealed: [UInt8]? = nil,
     piece: (@Sendable (UInt64) throws -> [UInt8])? = nil,
     progress: @escaping @Sendable (Int) -> Void = { _ in }
-  ) throws -> DepositJob {
+  ) throws -> DepositAsker {
     let own = self
     let usual: @Sendable (UInt64) throws -> [UInt8] = { number in own.piece(index, number) }
-    return DepositJob(
+    return DepositAsker(
       header: header ?? self.header, index: UInt8(index), sealedShare: try sealed ?? self.sealed(index, header: header),
       piece: piece ?? usual, progress: progress)
   }
 
   /// Delivers a job from a member (the dealer unless another is named) and returns the failure, if there is one.
-  func deliver(_ job: DepositJob, to holder: Member, from sender: Member? = nil) async throws -> LinkFailure? {
+  func deliver(_ job: DepositAsker, to holder: Member, from sender: Member? = nil) async throws -> LinkFailure? {
     let vault = (sender ?? dealer).vault
-    switch await vault.links.send(.deposit(job), to: try vault.directory.recipient(vault.directory.find(holder.name))) {
-    case .success(.deposited): return nil
-    case .failure(let failure): return failure
-    default: return LinkFailure(.local, "something else was answered")
-    }
+    let recipient = try vault.directory.recipient(vault.directory.find(holder.name))
+    do throws(LinkFailure) { try await vault.links.ask(job, of: recipient) } catch { return error }
+    return nil
   }
 
   /// Delivers every share.
@@ -190,7 +188,7 @@ enum ForgedShare {
 
 extension ForgedSecret {
   /// Delivers again after a cut, once the holder has noticed it and let go of what it was writing.
-  func deliverOnceFree(_ job: DepositJob, to holder: Member) async throws -> LinkFailure? {
+  func deliverOnceFree(_ job: DepositAsker, to holder: Member) async throws -> LinkFailure? {
     try await onceFree {
       let failure = try await deliver(job, to: holder)
       return failure?.refusal == .busy ? nil : .some(failure)

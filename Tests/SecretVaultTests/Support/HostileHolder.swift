@@ -194,7 +194,9 @@ struct HostileHolder: Sendable {
   private static func held(by member: Member, _ asked: ReleaseRequest) throws -> HeldShare {
     let vault = member.vault
     let record = try #require(try vault.core.database.secret(askTag: asked.tag))
-    guard let stored = try vault.core.database.share(ofSecret: record.id) else { throw ProtocolError.foreignShare("none") }
+    guard let stored = try vault.core.database.share(ofSecret: record.id) else {
+      throw ProtocolError.foreignShare("none")
+    }
     return try HeldShare(index: stored.index, record: stored.bytes, of: "a secret")
   }
 
@@ -203,7 +205,8 @@ struct HostileHolder: Sendable {
     let record = try #require(try vault.core.database.secret(askTag: asked.tag))
     let index = try #require(record.ownIndex)
     return LocalPieces(
-      reader: try vault.core.database.openFragment(of: record.id, index: index), header: try vault.directory.header(of: record),
+      reader: try vault.core.database.openFragment(of: record.id, index: index),
+      header: try vault.directory.header(of: record),
       index: UInt8(index))
   }
 }

@@ -60,9 +60,13 @@ struct HostileMeeting: Sendable {
     world.network.serve(member.address) { transport in
       do {
         let vault = member.vault
-        let session = try await PeerSession.answer(transport, identity: vault.core.identity, ownCard: try vault.core.ownCard()) {
+        let session = try await PeerSession.answer(
+          transport, identity: vault.core.identity, ownCard: try vault.core.ownCard()
+        ) {
           key in
-          (try? vault.core.database.peer(noiseKey: key)).flatMap { $0 }.flatMap { try? vault.directory.storedCard($0).keys }
+          (try? vault.core.database.peer(noiseKey: key)).flatMap { $0 }.flatMap {
+            try? vault.directory.storedCard($0).keys
+          }
         }
         _ = try await session.expect(Hello.self)
         try await session.send(Hello(services: PeerServiceKind.allCases))

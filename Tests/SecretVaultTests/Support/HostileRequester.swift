@@ -23,7 +23,8 @@ struct HostileRequester: Sendable {
     let transport = try await world.network.connect(target.address)
     let vault = member.vault
     session = try await PeerSession.dial(
-      transport, identity: vault.core.identity, peer: target.vault.core.identity.keys, ownCard: try vault.core.ownCard())
+      transport, identity: vault.core.identity, peer: target.vault.core.identity.keys, ownCard: try vault.core.ownCard()
+    )
     self.member = member
     self.target = target
     try await session.send(Hello(services: services))

@@ -61,7 +61,9 @@ extension Vault {
     try accounts.useAccount(
       AccountRecord(id: [UInt8](repeating: 3, count: 16), address: address, resource: "test", isCurrent: true),
       password: held(Array("password".utf8)))
-    for (member, address) in friends { try core.database.setPeerAddress(member.vault.core.identity.keys.digest, address) }
+    for (member, address) in friends {
+      try core.database.setPeerAddress(member.vault.core.identity.keys.digest, address)
+    }
   }
 }
 

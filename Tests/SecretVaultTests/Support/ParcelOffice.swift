@@ -115,7 +115,9 @@ extension Vault {
   }
 
   /// What is kept of parcels.
-  func parcelRecords(_ direction: ParcelRecord.Direction) throws -> [ParcelRecord] { try core.database.parcels(direction) }
+  func parcelRecords(_ direction: ParcelRecord.Direction) throws -> [ParcelRecord] {
+    try core.database.parcels(direction)
+  }
 
   /// Sends a delivery that waits, as the daemon does.
   func tryDeliveries() async throws { _ = try await sharing.retry(nil, events: { _ in }) }

@@ -147,7 +147,9 @@ enum GroupedItems {
       )
     }
     // In a group that has the new one the old one went with it.
-    let old = try vault.items.items().first { $0.id == change.old.id && $0.state != .waiting && $0.keyID == change.old.keyID }
+    let old = try vault.items.items().first {
+      $0.id == change.old.id && $0.state != .waiting && $0.keyID == change.old.keyID
+    }
     if let old { try vault.items.deleteItem(old) }
   }
 
