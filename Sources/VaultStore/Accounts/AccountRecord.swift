@@ -3,17 +3,11 @@ package import WireCodec
 
 /// An account on a server that passes messages on. Its password lies beside it.
 package struct AccountRecord: WireValue, Hashable, Sendable {
-  /// Number of bytes of ids.
   package static let idByteCount = 16
-  /// Most bytes of an address.
   package static let addressByteLimit = 2047
-  /// Most bytes of a host's name and of a resource.
   package static let nameByteLimit = 1023
-  /// Most bytes of a path.
   package static let pathByteLimit = 4096
-  /// Most bytes of a place in an archive.
   package static let placeByteLimit = 1024
-  /// Most accounts.
   package static let limit = 64
   static let byteLimit = 16_000
 
@@ -28,12 +22,10 @@ package struct AccountRecord: WireValue, Hashable, Sendable {
   package var certificates: String?
   /// What this device is called at the server.
   package var resource: String
-  /// Whether this is the account in use.
   package var isCurrent: Bool
   /// Up to where the server's archive has been read.
   package var archivedTo: String?
 
-  /// A record from its parts.
   package init(
     id: [UInt8], address: String, host: String? = nil, port: UInt16? = nil, certificates: String? = nil,
     resource: String, isCurrent: Bool, archivedTo: String? = nil
@@ -72,11 +64,8 @@ package struct FriendRecord: WireValue, Hashable, Sendable {
     case blocked = 4
   }
 
-  /// Most bytes of a name.
   package static let nameByteLimit = 1023
-  /// Most bytes of what is said about being there.
   package static let presenceByteLimit = 32
-  /// Most friends of an account.
   package static let limit = 4096
   static let byteLimit = 8000
 
@@ -85,7 +74,6 @@ package struct FriendRecord: WireValue, Hashable, Sendable {
   package let address: String
   /// What the user calls it.
   package var name: String?
-  /// Who is told.
   package var subscription: Subscription
   /// Whether it asks to be told of this device.
   package var asks: Bool
@@ -95,7 +83,6 @@ package struct FriendRecord: WireValue, Hashable, Sendable {
   /// When that was heard.
   package var presenceAt: Int64
 
-  /// A record from its parts.
   package init(
     account: [UInt8], address: String, name: String? = nil, subscription: Subscription = .none, asks: Bool = false,
     peer: Digest? = nil, presence: String? = nil, presenceAt: Int64 = 0

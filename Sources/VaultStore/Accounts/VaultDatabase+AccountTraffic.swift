@@ -11,7 +11,6 @@ package struct AccountTraffic: Hashable, Sendable {
     /// Bytes of both.
     package var bytes: Int64 = 0
 
-    /// Nothing.
     package init() {}
 
     var isNothing: Bool { self == Flow() }
@@ -26,10 +25,8 @@ package struct AccountTraffic: Hashable, Sendable {
   /// Texts that came and weren't kept.
   package var passedOver: Int64 = 0
 
-  /// Nothing, since then.
   package init(since: Int64) { self.since = since }
 
-  /// Whether nothing went or came.
   package var isNothing: Bool { sent.isNothing && taken.isNothing && passedOver == 0 }
 }
 

@@ -13,7 +13,6 @@ extension VaultDatabase {
     try read { db in try self.storedAccounts(db) }
   }
 
-  /// How many accounts don't verify.
   package func damagedAccountCount() throws(StoreError) -> Int {
     try readOne { db in try self.damagedAccounts(db).count }
   }
@@ -31,7 +30,6 @@ extension VaultDatabase {
     return count
   }
 
-  /// The account in use, or nil.
   package func currentAccount() throws(StoreError) -> AccountRecord? {
     for account in try accounts() where account.isCurrent { return account }
     return nil
@@ -148,7 +146,6 @@ extension VaultDatabase {
 
   // MARK: - Passwords
 
-  /// The password of an account, or nil if there is none.
   package func accountPassword(_ id: [UInt8]) throws(StoreError) -> HeldSecret? {
     let sealed = try readOne { db -> [UInt8]? in
       guard let row = try Self.row("SELECT secret FROM accounts WHERE id = ?", [id.blob], db) else { return nil }

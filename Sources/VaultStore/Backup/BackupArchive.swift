@@ -6,7 +6,6 @@ import WireCodec
 package final class BackupArchive: Sendable {
   /// When it was made, in milliseconds since 1970.
   package let createdAt: Int64
-  /// Bytes of the whole.
   package let byteCount: UInt64
   let device: Digest
   let masterKey: MasterKeyFile
@@ -82,7 +81,6 @@ package final class BackupArchive: Sendable {
     guard masterKey.deviceID == device else { throw reader.damage }
   }
 
-  /// Whether the vault in it has a passphrase.
   package var needsPassphrase: Bool { masterKey.costLogarithm != nil }
 
   /// The keys of the vault in it. Throws ``StoreError/wrongDevice`` unless it was made on this device.

@@ -5,13 +5,9 @@ import WireCodec
 enum BackupFormat {
   static let magic = Array("VAULTBAK".utf8)
   static let version: UInt8 = 1
-  /// Most files in a backup.
   static let fileLimit = 1 << 20
-  /// Most bytes of a file's name.
   static let nameByteLimit = 80
-  /// Most bytes of one file.
   static let contentByteLimit: UInt64 = 1 << 56
-  /// Bytes before the first file.
   static let headByteCount = 8 + 1 + 8 + 32 + 4
   /// Bytes that are hashed as one part, read and written at a time.
   static let chunk = 1 << 20

@@ -53,6 +53,5 @@ struct GroupCopies {
     try database.writeWithoutTransaction { db in try db.execute(sql: "VACUUM INTO ?", arguments: [copy]) }
   }
 
-  /// Removes the copies.
   func close() { staging?.close() }
 }

@@ -3,17 +3,14 @@ import Sodium
 
 /// What a vault has, by ids: to be compared with what a backup of it has.
 package struct VaultInventory: Sendable {
-  /// The trust list.
   package let peers: [PeerRecord]
   /// Descriptions of the secrets, by id.
   package let secrets: [[UInt8]: String?]
-  /// Ids of the items.
   package let items: Set<[UInt8]>
   /// Release policies of secrets that have one of their own.
   package let policies: [[UInt8]: String]
   /// The settings; none if they are lost or damaged, which is no reason not to put anything back.
   package let settings: [String: String]
-  /// Ids of the groups.
   package let groups: Set<String>
 }
 

@@ -12,7 +12,6 @@ package struct ConsentMemory: Sendable {
   let refusals: [RequestRecord]
   let releases: [Release]
   let removedCards: Set<Digest>
-  /// The latest time that was noted.
   let clock: Int64
 
   /// What is left of it where the database can't be read: whom the user has removed. Nil if that can't be read either.
@@ -70,7 +69,6 @@ extension VaultDatabase {
     try advanceConsentClock(to: memory.clock)
   }
 
-  /// Whether somebody is a peer, or was introduced for this secret.
   private func isKnown(_ card: Digest, for secret: [UInt8]) throws(StoreError) -> Bool {
     if try peer(card) != nil { return true }
     return try introduction(of: card, secret: secret)?.state == .active

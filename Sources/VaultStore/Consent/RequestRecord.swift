@@ -2,7 +2,6 @@ package import Sodium
 
 /// Something that a peer wants and that this device's user decides about: a share to be released, or one to be kept.
 package struct RequestRecord: Hashable, Sendable {
-  /// What the peer wants.
   package enum Kind: String, Hashable, Sendable {
     /// To have this device's share of a secret. It has proved that it holds another one.
     case release
@@ -10,9 +9,7 @@ package struct RequestRecord: Hashable, Sendable {
     case deposit
   }
 
-  /// What has been decided.
   package enum State: String, Hashable, Sendable {
-    /// Nothing yet.
     case waiting
     /// The user said yes.
     case approved
@@ -24,19 +21,14 @@ package struct RequestRecord: Hashable, Sendable {
 
   /// Its number, never given twice. 0 before it is stored.
   package internal(set) var id: Int64 = 0
-  /// What the peer wants.
   package let kind: Kind
-  /// The peer's card digest.
   package let peer: Digest
-  /// The secret's id.
   package let secretID: [UInt8]
-  /// Digest of the header that the peer named.
   package let headerDigest: Digest
   /// The public description of what is offered.
   package let description: String?
   /// Bytes of the fragment that is offered.
   package let byteCount: Int64?
-  /// What has been decided.
   package var state = State.waiting
   /// When the peer asked first, in milliseconds since 1970.
   package let askedAt: Int64
@@ -47,7 +39,6 @@ package struct RequestRecord: Hashable, Sendable {
   /// When all this ends and the row means nothing any more.
   package var endsAt: Int64
 
-  /// A request as it comes.
   package init(
     kind: Kind, peer: Digest, secretID: [UInt8], headerDigest: Digest, description: String? = nil,
     byteCount: Int64? = nil, askedAt: Int64, startedAt: Int64? = nil, delay: Int64? = nil, endsAt: Int64
@@ -64,7 +55,6 @@ package struct RequestRecord: Hashable, Sendable {
     self.endsAt = endsAt
   }
 
-  /// The MAC of the row, under the number that it has.
   func rowMAC(_ keys: VaultKeys) throws(StoreError) -> [UInt8] {
     let presence: UInt64 = (description == nil ? 0 : 1) | (byteCount == nil ? 0 : 2) | (delay == nil ? 0 : 4)
     return try keys.mac("vault/request-row/v1") { hash in

@@ -1,12 +1,10 @@
 import GRDB
 package import Sodium
 
-/// How many requests wait already.
 package struct RequestCounts: Hashable, Sendable {
   package let ofPeer: Int
   package let all: Int
 
-  /// Counts of waiting requests.
   package init(ofPeer: Int, all: Int) {
     self.ofPeer = ofPeer
     self.all = all
@@ -26,12 +24,10 @@ extension VaultDatabase {
     }
   }
 
-  /// The request with this number, or nil.
   package func request(_ id: Int64) throws(StoreError) -> RequestRecord? {
     try readOne { db in try self.request(id, db) }
   }
 
-  /// What a peer wants with a secret, or nil.
   package func request(
     _ kind: RequestRecord.Kind, of peer: Digest, secret: [UInt8]
   ) throws(StoreError) -> RequestRecord? {
@@ -81,7 +77,6 @@ extension VaultDatabase {
     return decided
   }
 
-  /// Forgets a request.
   package func removeRequest(_ id: Int64) throws(StoreError) {
     try write { db in try db.execute(sql: "DELETE FROM requests WHERE id = ?", arguments: [id]) }
   }

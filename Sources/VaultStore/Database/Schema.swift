@@ -2,7 +2,6 @@ import GRDB
 
 /// The tables, as a list of migrations. A migration that was released is never changed; a new one is added behind it.
 enum Schema {
-  /// An entry of SQLite's catalogue.
   private struct Entry: Hashable {
     let type: String
     let name: String

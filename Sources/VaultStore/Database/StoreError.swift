@@ -18,17 +18,13 @@ package enum StoreError: Error, Hashable, Sendable {
   case invalid(String)
   /// The vault is protected by a passphrase and none was given.
   case passphraseRequired
-  /// The passphrase doesn't open the vault.
   case wrongPassphrase
   /// The device key is missing or another one: it was lost or damaged, or the data folder was made on another device.
   case wrongDevice
   /// A file or folder of the vault may be read or changed by others: it is refused. `advice` is a command to run.
   case tooOpen(path: String, advice: String)
-  /// A file or folder of the vault belongs to another user.
   case notOwned(path: String)
-  /// The operating system doesn't allow it.
   case permissions(path: String)
-  /// The file system is mounted read-only.
   case readOnly(path: String)
   /// No room: the disk is full, or a quota or file size limit is reached.
   case diskFull(path: String)
@@ -36,7 +32,6 @@ package enum StoreError: Error, Hashable, Sendable {
   case notInMemory([String])
   /// Another process has held the store, or this file, for too long.
   case busy(path: String)
-  /// The store was written by a newer version of the program.
   case tooNew(String)
   /// Any other failure of the operating system or of SQLite.
   case inputOutput(path: String, reason: String)

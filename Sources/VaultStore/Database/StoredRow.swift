@@ -47,7 +47,6 @@ struct StoredRow {
     }
   }
 
-  /// A number in `range`.
   func number(_ column: String, in range: ClosedRange<Int>) throws(StoreError) -> Int {
     guard let number = Int(exactly: try integer(column)), range.contains(number) else { throw .damaged(what) }
     return number
@@ -72,13 +71,11 @@ struct StoredRow {
     }
   }
 
-  /// One of the values of an enumeration stored as text.
   func value<Value: RawRepresentable<String>>(_ column: String, as type: Value.Type) throws(StoreError) -> Value {
     guard let value = Value(rawValue: try text(column)) else { throw .damaged(what) }
     return value
   }
 
-  /// A list of texts.
   func texts(_ column: String) throws(StoreError) -> [String] {
     do throws(WireError) {
       return try TextList.decode(bytes(column), limit: TextList.byteLimit).texts
@@ -131,7 +128,6 @@ extension [UInt8] {
 }
 
 extension Digest {
-  /// As SQLite takes it.
   var blob: Data { Data(bytes) }
 }
 

@@ -7,16 +7,12 @@ package struct AuditRecord: Hashable, Sendable {
   package var at: Int64
   /// What happened, in the caller's words ("share-released").
   package var event: String
-  /// The peer's card digest.
   package var peer: Digest?
   /// The peer's local name at that time.
   package var peerLabel: String?
-  /// The secret's id.
   package var secretID: [UInt8]?
-  /// More words.
   package var detail: String?
 
-  /// A line from its parts.
   package init(
     at: Int64, event: String, peer: Digest? = nil, peerLabel: String? = nil, secretID: [UInt8]? = nil,
     detail: String? = nil
@@ -33,7 +29,6 @@ package struct AuditRecord: Hashable, Sendable {
 /// Notes that wait to be committed together.
 struct AuditBuffer {
   var lines: [AuditRecord] = []
-  /// When peers were last seen.
   var seen: [Digest: Int64] = [:]
   /// Lines given up because they could not be committed for too long.
   var lost = 0

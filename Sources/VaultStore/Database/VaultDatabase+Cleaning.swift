@@ -2,7 +2,6 @@ import GRDB
 import Glibc
 import Sodium
 
-/// What cleaning removed.
 package struct CleaningReport: Hashable, Sendable {
   /// Folders of fragments in the making whose process is gone.
   package internal(set) var stagingFolders = 0

@@ -1,7 +1,6 @@
 import GRDB
 import Glibc
 
-/// The write-ahead log as it was looked at.
 struct LogSight: Equatable {
   let byteCount: Int64
   let changedAt: timespec

@@ -1,6 +1,5 @@
 import GRDB
 
-/// Single values with a name.
 enum Meta {
   static func value(_ key: String, _ db: Database) throws -> [UInt8]? {
     guard let row = try Row.fetchOne(db, sql: "SELECT value FROM meta WHERE key = ?", arguments: [key]) else {
@@ -19,13 +18,11 @@ enum Meta {
 extension VaultDatabase {
   private static let metaPrefix = "user."
 
-  /// A public value stored under `key`, or nil.
   package func meta(_ key: String) throws(StoreError) -> [UInt8]? {
     let key = try checkedText(Self.metaPrefix + key, "a meta key")
     return try read { db in try Meta.value(key, db) }
   }
 
-  /// Stores a public value under `key`.
   package func setMeta(_ key: String, to value: [UInt8]) throws(StoreError) {
     let key = try checkedText(Self.metaPrefix + key, "a meta key")
     try write { db in try Meta.set(key, to: value, db) }

@@ -10,11 +10,8 @@ import Synchronization
 /// ten seconds for the others. Nothing here decides anything, and nothing here reads a clock: all times are milliseconds
 /// since 1970, passed in.
 package final class VaultDatabase: Sendable {
-  /// Fragments on disk.
   package let fragments: FragmentStore
-  /// What is known of each secret, beside the database.
   let companions: CompanionFiles
-  /// The keys that records are sealed under.
   package let keys: VaultKeys
 
   let pool: DatabasePool
@@ -27,7 +24,6 @@ package final class VaultDatabase: Sendable {
   /// Opened at the first question whether something has changed.
   let changeWatch = Mutex<DatabaseQueue?>(nil)
 
-  /// Seconds that an operation waits for another process.
   static let busySeconds = OpenFile.patience
 
   /// What SQLite puts behind the name of the database for files of its own, and the database itself.
@@ -217,7 +213,6 @@ package final class VaultDatabase: Sendable {
 }
 
 extension StoreError {
-  /// What an error out of a database operation means.
   init(database error: any Error, path: String) {
     switch error {
     case let error as StoreError: self = error

@@ -33,10 +33,8 @@ package final class CiphertextFile: Sendable {
   /// The open descriptor, for handing the file to another process; valid as long as this value.
   package var descriptor: Int32 { file.descriptor }
 
-  /// Number of bytes now.
   package func byteCount() throws(StoreError) -> UInt64 { UInt64(max(0, try file.byteCount())) }
 
-  /// Writes all of `bytes` at `offset`.
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
     guard let offset = Int64(exactly: offset), offset <= Int64.max - Int64(bytes.count) else {
       throw .invalid("a place outside the file")

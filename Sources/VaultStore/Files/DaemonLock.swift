@@ -3,7 +3,6 @@ import Glibc
 
 /// What a running daemon says about itself.
 package struct DaemonFacts: Hashable, Sendable, Codable {
-  /// Its process's number.
   package let process: Int32
   /// When it started, in milliseconds since 1970.
   package let startedAt: Int64
@@ -33,7 +32,6 @@ package struct BluetoothFacts: Hashable, Sendable, Codable {
   /// Why something of it can't be.
   package let problem: String?
 
-  /// Facts of Bluetooth.
   package init(radio: String?, adapters: [String], exposed: [String], isShown: Bool, problem: String?) {
     self.radio = radio
     self.adapters = adapters
@@ -46,7 +44,6 @@ package struct BluetoothFacts: Hashable, Sendable, Codable {
 /// `daemon.lock` in the state folder: locked while a daemon runs, with a line of JSON about it. What stands there is believed
 /// only while the lock is held, so that nothing a daemon leaves behind when it is killed is taken for a running one.
 package final class DaemonLock: Sendable {
-  /// Largest file that is read.
   static let byteLimit = 65_536
   /// How long a look at the lock, which takes it for a moment, may hold up a daemon that starts: tries of 20 ms.
   private static let attemptLimit = 50
@@ -90,7 +87,6 @@ package final class DaemonLock: Sendable {
     return Running(facts: try? JSONDecoder().decode(DaemonFacts.self, from: Data(bytes)))
   }
 
-  /// A daemon that runs.
   package struct Running: Sendable {
     /// What it says about itself; nil if it is just about to.
     package let facts: DaemonFacts?

@@ -4,12 +4,10 @@ import Glibc
 package struct DiskRoom: Sendable {
   /// Bytes that this user may still write.
   package let free: UInt64
-  /// Bytes of the whole disk.
   package let total: UInt64
 }
 
 extension VaultFolders {
-  /// The room on the disk now, or nil if the system doesn't say.
   package func diskRoom() -> DiskRoom? {
     var status = statvfs()
     guard statvfs(data, &status) == 0 else { return nil }

@@ -115,7 +115,6 @@ enum FileNames {
     throw StoreError(errno: errno, path: path)
   }
 
-  /// The names in a folder, without `.` and `..`.
   static func list(_ path: String) throws(StoreError) -> [String] {
     guard let stream = opendir(path) else { throw StoreError(errno: errno, path: path) }
     defer { closedir(stream) }
@@ -157,7 +156,6 @@ struct Placeholder: ~Copyable {
     if let registration { UnlinkRegistry.release(registration) }
   }
 
-  /// Gives the name to `source`, a file in the same folder.
   consuming func becomes(_ source: String) throws(StoreError) {
     guard renameat(folder, source, folder, name) == 0 else { throw StoreError(errno: errno, path: path) }
     isTaken = true

@@ -33,7 +33,6 @@ final class OpenFile: Sendable {
     self.path = path
   }
 
-  /// Takes over a descriptor.
   init(owning descriptor: Int32, path: String) {
     self.descriptor = descriptor
     self.path = path

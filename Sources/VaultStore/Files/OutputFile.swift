@@ -18,7 +18,6 @@ package struct OutputFile: ~Copyable, Sendable {
   private let notes: OutputNotes?
   /// Kept until the temporary name is gone.
   private var note: OutputNote?
-  /// Bytes written so far.
   package private(set) var byteCount: UInt64 = 0
 
   /// Starts a file that will become `path`. Throws ``StoreError/alreadyExists(_:)`` now rather than at the end if
@@ -48,7 +47,6 @@ package struct OutputFile: ~Copyable, Sendable {
 
   deinit { Self.discard(temporary, in: folder) }
 
-  /// Adds bytes at the end.
   package mutating func write(_ bytes: RawSpan) throws(StoreError) {
     try file.write(bytes)
     byteCount += UInt64(bytes.byteCount)

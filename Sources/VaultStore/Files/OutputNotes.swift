@@ -14,7 +14,6 @@ package struct OutputNotes: Sendable {
 
   private let folders: VaultFolders
 
-  /// Notes in the vault in `folders`.
   package init(_ folders: VaultFolders) { self.folders = folders }
 
   /// Notes that the open folder is about to have a file `name`. Durable when it returns; the note goes with the value.
@@ -26,7 +25,6 @@ package struct OutputNotes: Sendable {
     return try add(text, suffix: Self.suffix)
   }
 
-  /// Makes a note of a text, and locks it.
   func add(_ text: [UInt8], suffix: String) throws(StoreError) -> OutputNote {
     // Without this a cleaner could find the note before its lock is taken.
     let cleaning = try FragmentStore(folders).lockAgainstCleaning()

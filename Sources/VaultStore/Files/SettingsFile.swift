@@ -6,7 +6,6 @@ import Sodium
 /// The file is `{"mac": hex, "settings": {name: value, …}, "version": 1}`. Which names there are, and what their values
 /// mean, is the caller's business. A missing file means no settings, unless the database knows that there were some.
 package struct SettingsFile: Sendable {
-  /// Largest file that is read or written.
   package static let byteLimit = 65_536
   private static let version = 1
 
@@ -16,7 +15,6 @@ package struct SettingsFile: Sendable {
   /// Knows whether there ever were settings.
   private let database: VaultDatabase?
 
-  /// The settings of the vault that `database` belongs to.
   package init(_ database: VaultDatabase) {
     self.init(database.folders, keys: database.keys, database: database)
   }

@@ -55,7 +55,6 @@ enum UnlinkRegistry {
     }
   }
 
-  /// Unlinks everything registered.
   static func unlinkAll() {
     for index in 0..<capacity {
       let taken = slots[index].state.compareExchange(expected: armed, desired: changing, ordering: .acquiring)

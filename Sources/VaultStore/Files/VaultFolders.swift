@@ -8,7 +8,6 @@ package struct VaultFolders: Hashable, Sendable {
   package let data: String
   /// The device key. Marked so that backups leave it out.
   package let state: String
-  /// Settings.
   package let config: String
 
   /// Everything below one folder, as `--home` and `VAULT_HOME` ask for.
@@ -18,7 +17,6 @@ package struct VaultFolders: Hashable, Sendable {
     config = home + "/config"
   }
 
-  /// Three folders, wherever they are.
   init(data: String, state: String, config: String) {
     self.data = data
     self.state = state
@@ -132,9 +130,7 @@ package struct VaultFolders: Hashable, Sendable {
     }
   }
 
-  /// The SQLite database.
   package var databasePath: String { data + "/vault.db" }
-  /// The sealed master key.
   package var masterKeyPath: String { data + "/master.key" }
   /// This device's card, for when the vault is locked.
   package var cardPath: String { data + "/card" }
@@ -142,7 +138,6 @@ package struct VaultFolders: Hashable, Sendable {
   package var settingsPath: String { config + "/settings.json" }
   /// The lock between those who change settings; the file itself is replaced each time.
   var settingsLockPath: String { config + "/settings.lock" }
-  /// Fragments, whole and partial.
   package var fragmentsPath: String { data + "/fragments" }
   /// What the database has about each secret, a file for each.
   var companionsPath: String { data + "/companions" }
@@ -150,7 +145,6 @@ package struct VaultFolders: Hashable, Sendable {
   var companionsLockPath: String { data + "/companions.lock" }
   /// Items under shared keys, whole and partial.
   package var itemsPath: String { data + "/items" }
-  /// Groups, a folder for each.
   package var groupsPath: String { data + "/groups" }
   /// Fragments that are being made.
   package var stagingPath: String { data + "/staging" }
@@ -170,7 +164,6 @@ package struct VaultFolders: Hashable, Sendable {
 
   private var all: [String] { [data, state, config, fragmentsPath, companionsPath, itemsPath, stagingPath] }
 
-  /// The folder that one lies in.
   private static func parent(of path: String) -> String {
     guard let parent = try? SplitPath(path).folder, !parent.isEmpty else { return "." }
     return parent

@@ -15,9 +15,7 @@ package struct GroupEntry: Hashable, Sendable {
     case foreign = 2
   }
 
-  /// Bytes of a group's name on this device.
   package static let groupByteCount = 8
-  /// Bytes of a place in a group.
   package static let slotByteCount = 16
   /// Bytes of the name of who made a version.
   package static let authorByteCount = 24
@@ -36,10 +34,8 @@ package struct GroupEntry: Hashable, Sendable {
   package let sequence: UInt64
   /// When it came here, in milliseconds since 1970.
   package let changedAt: Int64
-  /// Whose word has put it there.
   package let placing: Placing
 
-  /// An entry from its parts.
   package init(
     group: [UInt8], slot: [UInt8], itemID: [UInt8], keyID: [UInt8], author: [UInt8], sequence: UInt64,
     changedAt: Int64, placing: Placing
@@ -97,7 +93,6 @@ package enum ReplacedItem: Hashable, Sendable {
   case moves(to: [UInt8])
 }
 
-/// The table of what groups keep in step.
 enum GroupTables {
   static let sql = """
     CREATE TABLE group_entries (

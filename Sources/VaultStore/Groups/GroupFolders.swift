@@ -3,20 +3,16 @@ package import Sodium
 
 /// Where a vault keeps its groups: a folder for each, whose name is 16 random hexadecimal digits.
 package struct GroupFolders: Sendable {
-  /// The folder of all of them.
   package let path: String
 
   /// Begins the names of folders that are about to go.
   private static let leaving = ".leaving-"
-  /// Hexadecimal digits of a name.
   static let nameLength = 16
 
   package init(_ folders: VaultFolders) { path = folders.groupsPath }
 
-  /// Where one group lies.
   package func path(_ name: String) -> String { path + "/" + name }
 
-  /// Whether a group's folder may have this name.
   package static func isName(_ name: some StringProtocol) -> Bool {
     name.utf8.count == nameLength && name.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
   }
@@ -28,10 +24,8 @@ package struct GroupFolders: Sendable {
     return all.filter { Self.isName($0) }.sorted()
   }
 
-  /// Most groups of a vault.
   static let limit = 200
 
-  /// Makes a folder for a group and returns its name.
   package func create() throws(StoreError) -> String {
     guard try names().count < Self.limit else { throw .invalid("more than \(Self.limit) groups") }
     if mkdir(path, 0o700) == 0 {

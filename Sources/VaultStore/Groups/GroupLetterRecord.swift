@@ -11,7 +11,6 @@ package struct GroupLetterRecord: WireValue, Hashable, Sendable {
     case received = 2
   }
 
-  /// How far it is.
   package enum State: UInt8, Hashable, Sendable {
     /// A sent one is still to be delivered; a received one waits for the user.
     case waiting = 1
@@ -21,18 +20,13 @@ package struct GroupLetterRecord: WireValue, Hashable, Sendable {
     case taken = 3
   }
 
-  /// Number of bytes of ids.
   package static let idByteCount = 16
-  /// Most bytes of a group's name.
   package static let nameByteLimit = 64
-  /// Most bytes of an error.
   package static let errorByteLimit = 400
   static let byteLimit = 1024
 
-  /// Names the row.
   package let id: [UInt8]
   package let kind: Kind
-  /// The other side.
   package let peer: Digest
   /// The group, as its members know it.
   package let group: [UInt8]
@@ -42,18 +36,14 @@ package struct GroupLetterRecord: WireValue, Hashable, Sendable {
   package var folder: String
   /// The member that has come of it, as the group knows him; nil while there is none.
   package var node: [UInt8]?
-  /// How far it is.
   package var state: State
   /// When it was made or came, in milliseconds since 1970.
   package let createdAt: Int64
-  /// When it is tried next.
   package var nextAttemptAt: Int64
-  /// How often it was tried.
   package var attempts: UInt32
   /// How it failed last; empty if it didn't.
   package var lastError: String
 
-  /// A new one, with an id of its own.
   package init(
     kind: Kind, peer: Digest, group: [UInt8], name: String, folder: String, createdAt: Int64
   ) throws(StoreError) {

@@ -6,7 +6,6 @@ import WireCodec
 struct ItemNote: WireValue, Hashable {
   static let magic = Array("VAULTITN".utf8)
   static let version: UInt8 = 1
-  /// Largest file that is read.
   static let byteLimit = 16_384
 
   /// The row, never of an item that is still arriving.

@@ -2,14 +2,10 @@ package import Sodium
 
 /// An item under a shared key: its public header, and how it came here. The ciphertext lies in a file of its own.
 package struct ItemRecord: Hashable, Sendable {
-  /// Bytes of an item's id.
   package static let idByteCount = 32
-  /// Most bytes of a header.
   package static let headerByteLimit = 8192
-  /// Most bytes of a sealed label.
   package static let labelByteLimit = 4096
 
-  /// How far an item is.
   package enum State: String, Hashable, Sendable {
     /// Its ciphertext is still arriving from a peer; the file isn't whole.
     case arriving
@@ -30,7 +26,6 @@ package struct ItemRecord: Hashable, Sendable {
     }
   }
 
-  /// Where an item came from.
   package enum Origin: String, Hashable, Sendable {
     case made
     /// Imported by the user, from a file or a picture.
@@ -59,9 +54,7 @@ package struct ItemRecord: Hashable, Sendable {
   package let header: [UInt8]
   /// Bytes of the ciphertext behind it.
   package let byteCount: Int64
-  /// How far it is.
   package var state: State
-  /// Where it came from.
   package let origin: Origin
   /// The card digest of the peer that sent it.
   package let sender: Digest?
@@ -71,7 +64,6 @@ package struct ItemRecord: Hashable, Sendable {
   /// When it came, by this device's clock; while it is arriving, when the last piece of work on it began.
   package var receivedAt: Int64
 
-  /// A record from its parts.
   package init(
     id: [UInt8], keyID: [UInt8], header: [UInt8], byteCount: Int64, state: State, origin: Origin, sender: Digest?,
     label: [UInt8]?, receivedAt: Int64
@@ -87,13 +79,11 @@ package struct ItemRecord: Hashable, Sendable {
     self.receivedAt = receivedAt
   }
 
-  /// Under which name the label of an item is sealed.
   package static func labelName(_ id: [UInt8]) -> RecordName { RecordName(table: "items", row: id) }
 
   /// Whether somebody else has brought it and nobody here has looked into it: it may be anything under that id.
   package var isUnopened: Bool { label == nil && (origin == .sent || origin == .group) }
 
-  /// Bytes of the whole file.
   var fileByteCount: Int64 { Int64(header.count) + byteCount }
 
   func rowMAC(_ keys: VaultKeys) throws(StoreError) -> [UInt8] {
@@ -116,6 +106,5 @@ package struct ItemCount: Hashable, Sendable {
   package var all = 0
   /// Those that came from outside and were not looked at, the waiting ones included.
   package var new = 0
-  /// No items.
   package init() {}
 }

@@ -88,10 +88,8 @@ package struct ItemStore: Sendable {
     return (files, notes)
   }
 
-  /// Whether the whole file of an item is there.
   func isWhole(_ item: ItemRecord) -> Bool { (try? open(item)) != nil }
 
-  /// Bytes of the whole file of an item; nil if it isn't there.
   func byteCount(_ id: [UInt8]) -> Int64? {
     var status = stat()
     guard let path = try? path(id), lstat(path, &status) == 0 else { return nil }
@@ -130,7 +128,6 @@ package struct ItemStore: Sendable {
     return name
   }
 
-  /// Opens the whole file of an item.
   func open(_ item: ItemRecord) throws(StoreError) -> FragmentReader {
     let path = try path(item.id)
     let file: OpenFile
@@ -170,23 +167,18 @@ package final class ItemFile: @unchecked Sendable {
     if let registration { UnlinkRegistry.release(registration) }
   }
 
-  /// Bytes so far.
   package func byteCount() throws(StoreError) -> Int64 { try file.byteCount() }
 
-  /// The file as it is now.
   package func mark() throws(StoreError) -> FileMark { FileMark(try file.status()) }
 
-  /// Writes `bytes` at `offset`.
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StoreError) {
     try file.write(bytes, at: offset)
   }
 
-  /// Writes `bytes` at `offset`.
   package func write(_ bytes: [UInt8], at offset: Int64) throws(StoreError) {
     try file.write(bytes.span.bytes, at: offset)
   }
 
-  /// Reads `count` bytes that were written.
   package func read(count: Int, at offset: Int64) throws(StoreError) -> [UInt8] {
     try file.read(count: count, at: offset)
   }
@@ -196,7 +188,6 @@ package final class ItemFile: @unchecked Sendable {
     guard try file.read(into: target, at: offset) == target.count else { throw .damaged(file.path) }
   }
 
-  /// Cuts the file.
   package func truncate(to byteCount: Int64) throws(StoreError) { try file.truncate(to: byteCount) }
 
   /// Makes what was written durable. Until the value ends, cleaners leave it alone.

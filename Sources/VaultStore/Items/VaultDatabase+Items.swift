@@ -2,7 +2,6 @@ import GRDB
 import Glibc
 package import Sodium
 
-/// What became of an item that was to be stored.
 package enum ItemOutcome: Hashable, Sendable {
   /// It is durable now.
   case stored
@@ -42,7 +41,6 @@ extension VaultDatabase {
     try read { db in try self.item(id, db) }
   }
 
-  /// How many items each key has here.
   package func itemCounts() throws(StoreError) -> [[UInt8]: ItemCount] {
     var counts: [[UInt8]: ItemCount] = [:]
     for item in try items() {
@@ -52,7 +50,6 @@ extension VaultDatabase {
     return counts
   }
 
-  /// Opens the file of an item that is whole.
   package func openItem(_ item: ItemRecord) throws(StoreError) -> FragmentReader {
     guard item.state != .arriving else { throw .notFound("item \(hexadecimal(item.id.prefix(6)))") }
     return try itemFiles.open(item)

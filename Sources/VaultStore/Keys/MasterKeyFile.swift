@@ -7,7 +7,6 @@ import WireCodec
 struct MasterKeyFile: WireValue {
   static let magic = Array("VAULTKEY".utf8)
   static let version: UInt8 = 1
-  /// Largest file that is read.
   static let byteLimit = 8192
   /// Costs that are accepted, as log2 of scrypt's N.
   static let acceptedLogarithms = 17...20
@@ -18,7 +17,6 @@ struct MasterKeyFile: WireValue {
   var deviceID: Digest
   /// scrypt's salt; zeros without a passphrase.
   var salt: [UInt8]
-  /// Nonce of the sealing.
   var nonce: [UInt8]
   var sealed: [UInt8]
   var extensions = Extensions()
@@ -84,7 +82,6 @@ struct MasterKeyFile: WireValue {
     do throws(SodiumError) { return try Digest(bytes) } catch { throw .invalidValue(field: "digest") }
   }
 
-  /// Reads and checks the file at `path`.
   static func read(_ path: String) throws(StoreError) -> MasterKeyFile {
     let bytes = try AtomicFile.read(path, limit: byteLimit)
     do throws(WireError) {

@@ -18,7 +18,6 @@ package final class VaultKeys: Sendable {
     self.master = master
   }
 
-  /// Whether the vault needs a passphrase.
   package static func needsPassphrase(in folders: VaultFolders) throws(StoreError) -> Bool {
     try readFile(folders).costLogarithm != nil
   }
@@ -223,7 +222,6 @@ package struct RecordName: Hashable, Sendable {
   /// The epoch of the share lifecycle; 0 where there is none.
   package let epoch: UInt64
 
-  /// A name from its parts.
   package init(table: String, row: [UInt8], epoch: UInt64 = 0) {
     self.table = table
     self.row = row

@@ -4,10 +4,8 @@ package import Sodium
 package struct IntroductionRecord: Hashable, Sendable {
   /// Most holders of one secret beside this device.
   package static let countLimit = 254
-  /// Most bytes of a card.
   package static let cardByteLimit = 2048
 
-  /// What the user of this device thinks of it.
   package enum State: String, Hashable, Sendable {
     /// It counts.
     case active
@@ -22,16 +20,12 @@ package struct IntroductionRecord: Hashable, Sendable {
   package let noiseKey: [UInt8]
   /// The number of its share, by the dealer's word.
   package var index: Int
-  /// Card digest of the dealer.
   package let dealer: Digest
   /// The newest signed card; empty once it is removed.
   package var card: [UInt8]
-  /// What the user thinks of it.
   package var state: State
-  /// When it was introduced.
   package let addedAt: Int64
 
-  /// A record from its parts.
   package init(
     secretID: [UInt8], digest: Digest, noiseKey: [UInt8], index: Int, dealer: Digest, card: [UInt8],
     state: State = .active, addedAt: Int64
@@ -46,7 +40,6 @@ package struct IntroductionRecord: Hashable, Sendable {
     self.addedAt = addedAt
   }
 
-  /// The same, removed.
   package var removed: IntroductionRecord {
     var record = self
     record.state = .removed

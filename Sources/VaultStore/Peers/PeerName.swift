@@ -23,7 +23,6 @@ package enum PeerName {
   /// Whether it reads as that of a holder whom somebody has introduced, which no peer is.
   static func claimsIntroduction(_ name: String) -> Bool { skeleton(name).contains(skeleton(", introduced by")) }
 
-  /// Whether nothing would be seen of the name.
   static func isBlank(_ name: String) -> Bool { skeleton(name).isEmpty }
 
   private static func folded(_ text: String) -> String {

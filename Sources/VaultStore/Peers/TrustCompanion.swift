@@ -9,7 +9,6 @@ struct TrustCompanion: WireValue {
   static let fileName = "trust"
   static let magic = Array("VAULTTRU".utf8)
   static let version: UInt8 = 1
-  /// Most peers that are read.
   private static let peerLimit = 1 << 20
   private static let sealedByteLimit = 4096
   private static let cardByteLimit = 65_535

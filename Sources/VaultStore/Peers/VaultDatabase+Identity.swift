@@ -3,16 +3,12 @@ package import Sodium
 
 /// The public side of this device's identity.
 package struct IdentityRecord: Hashable, Sendable {
-  /// The signed card.
   package var card: [UInt8]
-  /// Its serial number.
   package var serial: Int64
   package var label: String
   package var addresses: [String]
-  /// When it was made.
   package var createdAt: Int64
 
-  /// A record from its parts.
   package init(card: [UInt8], serial: Int64, label: String, addresses: [String], createdAt: Int64) {
     self.card = card
     self.serial = serial
@@ -48,12 +44,10 @@ extension VaultDatabase {
     try readOne { db in try self.storedIdentity(db)?.record }
   }
 
-  /// The identity's secrets as they were stored.
   package func identitySecrets() throws(StoreError) -> SecretBytes {
     try keys.open(sealedIdentity().secrets, Self.secretsName, what: "the identity")
   }
 
-  /// This device's beacon key.
   package func beaconKey() throws(StoreError) -> SecretBytes {
     try keys.open(sealedIdentity().beacon, Self.beaconName, what: "the beacon key")
   }

@@ -11,7 +11,6 @@ extension VaultDatabase {
     try readOne { db in try self.introductions(ofSecret: id, db) }
   }
 
-  /// The introduction of a card for a secret, or nil.
   package func introduction(of card: Digest, secret id: [UInt8]) throws(StoreError) -> IntroductionRecord? {
     try readOne { db in
       try self.introductions(where: "secret_id = ? AND digest = ?", [id.blob, card.blob], limit: 1, db) {

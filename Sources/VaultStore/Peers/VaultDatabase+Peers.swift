@@ -3,7 +3,6 @@ package import Sodium
 
 /// A peer in the trust list.
 package struct PeerRecord: Hashable, Sendable {
-  /// How far the trust goes.
   package enum State: String, Hashable, Sendable {
     /// Imported; the other side hasn't shown yet that it holds the keys.
     case scanned
@@ -26,18 +25,15 @@ package struct PeerRecord: Hashable, Sendable {
   package var card: [UInt8]
   /// Where it listens, as the local user says; the card has its own list.
   package var addresses: [String]
-  /// How far the trust goes.
   package var state: State
   /// Digest of the first card of the person whose device this is, where the user has said so; nil if it is that card, for all that is known.
   package var person: Digest?
-  /// When it was imported.
   package let addedAt: Int64
   /// When the last session with it was. Not covered by the row's MAC.
   package var lastSeenAt: Int64?
   /// Who has introduced it, if it is no peer but the holder of a secret that a peer has named. Never so in the trust list.
   package let introducer: Digest?
 
-  /// A record from its parts.
   package init(
     digest: Digest, signingKey: [UInt8], noiseKey: [UInt8], boxKey: [UInt8], name: String, card: [UInt8],
     addresses: [String] = [], state: State, person: Digest? = nil, addedAt: Int64, lastSeenAt: Int64? = nil,
@@ -105,17 +101,14 @@ extension VaultDatabase {
     try Row.fetchAll(db, sql: "SELECT \(Self.peerColumns) FROM peers ORDER BY name_key").map { try storedPeer($0) }
   }
 
-  /// The peer with this card digest, or nil.
   package func peer(_ digest: Digest) throws(StoreError) -> PeerRecord? {
     try readOne { db in try self.storedPeer(where: "digest", digest.blob, db)?.record }
   }
 
-  /// The peer with this Noise key, or nil.
   package func peer(noiseKey: [UInt8]) throws(StoreError) -> PeerRecord? {
     try readOne { db in try self.storedPeer(where: "noise_key", noiseKey.blob, db)?.record }
   }
 
-  /// The peer with this signing key, or nil.
   package func peer(signingKey: [UInt8]) throws(StoreError) -> PeerRecord? {
     try read { db in try self.storedPeer(where: "signing_key", signingKey.blob, db)?.record }
   }

@@ -31,7 +31,6 @@ package struct MeetingRecord: WireValue, Hashable, Sendable {
     /// Receipts that were told.
     package var receipts: UInt32 = 0
 
-    /// Nothing.
     package init() {}
   }
 
@@ -46,13 +45,11 @@ package struct MeetingRecord: WireValue, Hashable, Sendable {
     /// Receipts that were news.
     package var receipts: UInt32 = 0
 
-    /// Nothing.
     package init() {}
   }
 
   static let byteLimit = 128
 
-  /// Who was met.
   package let peer: Digest
   /// When it began, in milliseconds since 1970.
   package let beganAt: Int64
@@ -63,12 +60,9 @@ package struct MeetingRecord: WireValue, Hashable, Sendable {
   /// Whether this device began it.
   package let isDialled: Bool
   package let ending: Ending
-  /// What went to the peer.
   package let given: Given
-  /// What came from the peer.
   package let taken: Taken
 
-  /// A record from its parts.
   package init(
     peer: Digest, beganAt: Int64, duration: UInt64, isNearby: Bool, isDialled: Bool, ending: Ending,
     given: Given = Given(), taken: Taken = Taken()

@@ -4,21 +4,16 @@ package import WireCodec
 /// A message to or from somebody, and how far it is. What is in it lies beside it and is read only when it is needed.
 package struct MessageRecord: WireValue, Hashable, Sendable {
   package enum Direction: String, Hashable, Sendable, CaseIterable {
-    /// This device's.
     case sent
-    /// Somebody else's.
     case received
   }
 
   package enum Kind: String, Hashable, Sendable, CaseIterable {
-    /// Something written.
     case text
     case file
-    /// A picture.
     case photo
   }
 
-  /// How far it is.
   package enum State: String, Hashable, Sendable, CaseIterable {
     /// A sent one that nobody has yet.
     case waiting
@@ -38,19 +33,12 @@ package struct MessageRecord: WireValue, Hashable, Sendable {
     case seen
   }
 
-  /// Number of bytes of ids.
   package static let idByteCount = 16
-  /// Most bytes of a name.
   package static let nameByteLimit = 255
-  /// Most bytes of a media type.
   package static let mediaTypeByteLimit = 127
-  /// Most bytes of a route.
   package static let routeByteLimit = 32
-  /// Most carriers.
   package static let carrierLimit = 5
-  /// Most parts.
   package static let partLimit = 4096
-  /// Most bytes of a part of the content.
   package static let partByteLimit = 1 << 20
   static let byteLimit = 4096
 
@@ -78,11 +66,9 @@ package struct MessageRecord: WireValue, Hashable, Sendable {
   package let partCount: Int
   /// Parts that have come, or of which word has come that they have arrived.
   package var partsDone: Int
-  /// Digest of the file.
   package let digest: Digest?
   /// When it was made, as it says itself.
   package let sentAt: Int64
-  /// When it was stored here.
   package let storedAt: Int64
   /// When it had arrived; 0 while it has not.
   package var deliveredAt: Int64
@@ -94,14 +80,11 @@ package struct MessageRecord: WireValue, Hashable, Sendable {
   package var hops: UInt8
   /// Who carried it, in the order of branches.
   package var carriers: [Digest]
-  /// The ways by which it may go.
   package var ways: ParcelRecord.Ways
   /// When nothing comes of it any more; 0: never.
   package var expiresAt: Int64
-  /// How far it is.
   package var state: State
 
-  /// A record from its parts.
   package init(
     number: Int64 = 0, id: [UInt8], peer: Digest? = nil, account: [UInt8]? = nil, contact: String? = nil,
     direction: Direction, kind: Kind, isSealed: Bool, name: String? = nil, mediaType: String? = nil, byteCount: Int64,
@@ -175,7 +158,6 @@ extension MessageRecord.State {
   }
 }
 
-/// Which messages to list.
 package struct MessageFilter: Hashable, Sendable {
   /// Which plain messages are among them.
   package enum Plain: Hashable, Sendable {
@@ -184,19 +166,15 @@ package struct MessageFilter: Hashable, Sendable {
     case of(account: [UInt8])
   }
 
-  /// Only those with this peer.
   package var peer: Digest?
   /// Only plain ones of this account.
   package var account: [UInt8]?
   /// Only plain ones with this contact.
   package var contact: String?
-  /// Only those of this id.
   package var id: [UInt8]?
   /// Which plain ones there are besides those of peers.
   package var plain: Plain
-  /// Only those of one side.
   package var direction: MessageRecord.Direction?
-  /// Only those in these states.
   package var states: Set<MessageRecord.State>?
   /// Only those stored at this time or later.
   package var since: Int64?
@@ -207,7 +185,6 @@ package struct MessageFilter: Hashable, Sendable {
   /// Most that are listed: the first in their order.
   package var limit: Int
 
-  /// A filter from its parts; without any, all messages pass.
   package init(
     peer: Digest? = nil, account: [UInt8]? = nil, contact: String? = nil, id: [UInt8]? = nil, plain: Plain = .all,
     direction: MessageRecord.Direction? = nil, states: Set<MessageRecord.State>? = nil, since: Int64? = nil,
@@ -227,7 +204,6 @@ package struct MessageFilter: Hashable, Sendable {
   }
 }
 
-/// How many messages of a peer are here.
 package struct MessageCounts: Hashable, Sendable {
   /// Received of this peer.
   package let count: Int
@@ -246,7 +222,6 @@ package struct MessageRoom: Hashable, Sendable {
   /// Bytes of messages and of everything else that is kept for it.
   package let byteCount: UInt64
 
-  /// Room for so much.
   package init(count: Int, byteCount: UInt64) {
     self.count = count
     self.byteCount = byteCount

@@ -19,10 +19,8 @@ package struct ParcelRecord: WireValue, Hashable, Sendable {
 
   /// Ways by which a parcel may go.
   package struct Ways: OptionSet, Hashable, Sendable {
-    /// A bit for each way.
     package let rawValue: UInt8
 
-    /// The ways of these bits.
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// In a session with the peer.
@@ -39,7 +37,6 @@ package struct ParcelRecord: WireValue, Hashable, Sendable {
     package var hasServers: Bool { !isDisjoint(with: [.account, .group]) }
   }
 
-  /// How far it is.
   package enum State: String, Hashable, Sendable, CaseIterable {
     /// A request or an answer is still to be posted; a received one is still to be answered.
     case waiting
@@ -51,20 +48,15 @@ package struct ParcelRecord: WireValue, Hashable, Sendable {
     case withdrawn
   }
 
-  /// Number of bytes of ids.
   package static let idByteCount = 16
-  /// Number of bytes of seeds.
   package static let seedByteCount = 32
-  /// Most bytes of what is in one.
   package static let contentByteLimit = 9 * 1024 * 1024
   static let byteLimit = 512
 
   /// Names it, on both sides: 16 bytes.
   package let id: [UInt8]
   package let direction: Direction
-  /// How far it is.
   package var state: State
-  /// The other side.
   package let peer: Digest
   /// The secret it is about, 16 bytes; nil if that isn't known.
   package let secretID: [UInt8]?
@@ -88,12 +80,10 @@ package struct ParcelRecord: WireValue, Hashable, Sendable {
   package let seed: [UInt8]?
   /// The message that is in it, or the first of which it says that it was read, 16 bytes; nil if there is none.
   package let message: [UInt8]?
-  /// The ways by which it may go.
   package var ways: Ways
   /// When it was handed to an account last; 0 while it was not.
   package var accountAt: Int64
 
-  /// A record from its parts.
   package init(
     id: [UInt8], direction: Direction, state: State = .waiting, peer: Digest, secretID: [UInt8]? = nil,
     delivery: Int64? = nil, group: [UInt8] = [], createdAt: Int64, expiresAt: Int64, request: UInt64 = 0,
@@ -143,15 +133,12 @@ package struct ParcelRecord: WireValue, Hashable, Sendable {
 
 /// What becomes of what is in a parcel when its record changes.
 package enum ParcelContentChange: Hashable, Sendable {
-  /// It stays as it is.
   case keep
-  /// It is replaced.
   case set([UInt8])
   /// It is erased.
   case clear
 }
 
-/// How many parcels of peers, and answers to them, are here.
 package struct ParcelCounts: Hashable, Sendable {
   /// Received of this peer and not answered yet.
   package let count: Int
@@ -165,7 +152,6 @@ package struct ParcelCounts: Hashable, Sendable {
   /// Bytes of answers to anybody.
   package let allAnswerBytes: Int
 
-  /// Counts of parcels.
   package init(
     count: Int, bytes: Int, known: Int, all: Int, answerBytes: Int = 0, allAnswerBytes: Int = 0
   ) {

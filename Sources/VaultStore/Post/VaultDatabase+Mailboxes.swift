@@ -2,9 +2,7 @@ import GRDB
 
 /// Which groups lead to whom: the tags under which members of a group take parcels there. What a tag means is the caller's.
 extension VaultDatabase {
-  /// Number of bytes of a tag.
   package static let mailboxTagByteCount = 16
-  /// Most mailboxes of a group.
   package static let mailboxLimit = 4096
 
   /// Notes that somebody takes parcels in a group under this tag. False if the group has too many already.
@@ -50,7 +48,6 @@ extension VaultDatabase {
     }
   }
 
-  /// Forgets all mailboxes of a group.
   package func removeMailboxes(of group: [UInt8]) throws(StoreError) {
     try write { db in try Self.removeMailboxes(of: group, db) }
   }

@@ -17,7 +17,6 @@ enum MeetingTables {
 
 /// The log of meetings: a row each, the newest ones of the last days.
 extension VaultDatabase {
-  /// Most meetings that are kept.
   package static let meetingLimit = 512
   /// Most of one peer: a peer can begin as many as it likes, and shall not push out those with others.
   package static let meetingLimitPerPeer = 256

@@ -16,7 +16,6 @@ package struct CompanionFiles: Sendable {
   private let lockPath: String
   private let keys: VaultKeys
 
-  /// The companions of the vault in `folders`.
   package init(_ folders: VaultFolders, keys: VaultKeys) {
     folder = folders.companionsPath
     lockPath = folders.companionsLockPath
@@ -47,13 +46,11 @@ package struct CompanionFiles: Sendable {
 
   func read(_ id: [UInt8]) throws(StoreError) -> Companion { try Companion.read(path(id), of: id, keys) }
 
-  /// The companion of a secret that isn't deleted.
   func readSecret(_ id: [UInt8]) throws(StoreError) -> SecretCompanion {
     guard case .secret(let companion) = try read(id) else { throw .damaged(path(id)) }
     return companion
   }
 
-  /// Who this device is, and its peers.
   func readTrust() throws(StoreError) -> TrustCompanion {
     guard case .trust(let companion) = try read(TrustCompanion.id) else { throw .damaged(path(TrustCompanion.id)) }
     return companion

@@ -1,7 +1,6 @@
 package import Sodium
 import WireCodec
 
-/// What the last drill of a secret found.
 package struct DrillRecord: Hashable, Sendable {
   /// How far the user has been warned, so that nobody is told the same time and again.
   package enum Warning: UInt8, Hashable, Sendable, Comparable {
@@ -17,16 +16,13 @@ package struct DrillRecord: Hashable, Sendable {
 
   /// Somebody who has proved to hold a share.
   package struct Holder: Hashable, Sendable {
-    /// Its card digest.
     package let peer: Digest
-    /// The share's number.
     package let index: UInt8
     /// Whether the last drill found share and fragment sound.
     package let isWhole: Bool
     /// When it last proved its share, in milliseconds since 1970.
     package let provenAt: Int64
 
-    /// A holder.
     package init(peer: Digest, index: UInt8, isWhole: Bool, provenAt: Int64) {
       self.peer = peer
       self.index = index
@@ -40,18 +36,14 @@ package struct DrillRecord: Hashable, Sendable {
   package let checkedAt: Int64
   /// Holders that answered, this device included.
   package let answered: Int
-  /// Shares needed.
   package let needed: Int
   /// Whether enough shares and fragments were there.
   package let isRecoverable: Bool
   /// Whether another holder could bring it back with this device gone; nil if nobody knows.
   package let isRecoverableElsewhere: Bool?
-  /// How far the user has been warned.
   package var warned: Warning
-  /// Who holds which share.
   package let holders: [Holder]
 
-  /// A result.
   package init(
     secretID: [UInt8], checkedAt: Int64, answered: Int, needed: Int, isRecoverable: Bool,
     isRecoverableElsewhere: Bool? = nil, warned: Warning, holders: [Holder]

@@ -135,12 +135,10 @@ package final class FragmentStaging: Sendable {
   /// Path of the first file, for what is no fragment but has to lie somewhere for a while and then disappear.
   var firstPath: String { Self.path(folder, 1) }
 
-  /// Path of a file, numbered from 1.
   func path(_ index: Int) -> String { Self.path(folder, index) }
 
   private static func path(_ folder: String, _ index: Int) -> String { "\(folder)/\(index)" }
 
-  /// Removes a staging folder and the files in it.
   static func removeFolder(_ folder: String) {
     for name in (try? FileNames.list(folder)) ?? [] { unlink(folder + "/" + name) }
     rmdir(folder)

@@ -9,7 +9,6 @@ import Sodium
 package struct FragmentStore: Sendable {
   let folders: VaultFolders
 
-  /// The fragments of the vault in `folders`.
   package init(_ folders: VaultFolders) { self.folders = folders }
 
   /// Starts `count` new fragments, 1 to 255, that all become visible together.
@@ -29,7 +28,6 @@ package struct FragmentStore: Sendable {
     return FragmentReader(file: file, byteCount: byteCount, trailerByteCount: trailerByteCount)
   }
 
-  /// Path of a whole fragment.
   func path(_ secretID: [UInt8], _ index: Int) throws(StoreError) -> String {
     guard secretID.count == SecretRecord.idByteCount else { throw .invalid("a secret id of \(secretID.count) bytes") }
     guard (1...255).contains(index) else { throw .invalid("fragment number \(index)") }
@@ -80,7 +78,6 @@ package struct FragmentStore: Sendable {
 /// A whole fragment, open for reading from any thread.
 package final class FragmentReader: Sendable {
   private let file: OpenFile
-  /// Bytes of the fragment itself.
   package let byteCount: Int64
   /// Bytes behind it.
   package let trailerByteCount: Int64
@@ -91,17 +88,14 @@ package final class FragmentReader: Sendable {
     self.trailerByteCount = trailerByteCount
   }
 
-  /// `count` bytes of the fragment from `offset` on.
   package func read(at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
     try read(at: offset, count: count, start: 0, end: byteCount)
   }
 
-  /// `count` bytes of the trailer from its `offset` on.
   package func readTrailer(at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
     try read(at: offset, count: count, start: byteCount, end: byteCount + trailerByteCount)
   }
 
-  /// Fills `buffer` with the fragment's bytes from `offset` on.
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) {
     guard offset >= 0, offset <= byteCount, Int64(buffer.count) <= byteCount - offset else {
       throw .invalid("a place outside the fragment")

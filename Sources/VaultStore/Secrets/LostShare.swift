@@ -3,7 +3,6 @@ import Sodium
 
 /// A share, or a whole fragment, that this vault has on its disk and can't serve.
 package struct LostShare: Hashable, Sendable {
-  /// Why not.
   package enum Reason: String, Hashable, Sendable {
     /// A fragment is there, and nothing says what it belongs to.
     case recordsLost = "records-lost"
@@ -13,17 +12,13 @@ package struct LostShare: Hashable, Sendable {
     case fragmentLost = "fragment-lost"
   }
 
-  /// The secret's id.
   package let secretID: [UInt8]
-  /// The dealer's description, where it is known.
   package let description: String?
-  /// Why it can't be served.
   package let reason: Reason
 }
 
 /// An item that this vault has on its disk and can't show.
 package struct LostItem: Hashable, Sendable {
-  /// Why not.
   package enum Reason: String, Hashable, Sendable {
     /// Its file is there, and what says that it counts isn't, or is damaged.
     case recordsLost = "records-lost"
@@ -31,9 +26,7 @@ package struct LostItem: Hashable, Sendable {
     case fileLost = "file-lost"
   }
 
-  /// The item's id.
   package let id: [UInt8]
-  /// Why it can't be shown.
   package let reason: Reason
 }
 

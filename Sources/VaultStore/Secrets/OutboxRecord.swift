@@ -6,9 +6,7 @@ package struct NewOutboxRecord: Hashable, Sendable {
   package var recipient: Digest
   /// What it is, in the caller's words ("deposit").
   package var kind: String
-  /// The secret it belongs to, if any.
   package var secretID: [UInt8]?
-  /// The share's number, if it is one.
   package var index: Int?
   /// What is sent: sealed to the recipient, so that this device can't open it again.
   package var payload: [UInt8]
@@ -16,12 +14,9 @@ package struct NewOutboxRecord: Hashable, Sendable {
   package var hasFragment: Bool
   /// When it is due first.
   package var nextAttemptAt: Int64
-  /// When to give up, if ever.
   package var expiresAt: Int64?
-  /// When it was made.
   package var createdAt: Int64
 
-  /// An entry from its parts.
   package init(
     recipient: Digest, kind: String, secretID: [UInt8]?, index: Int?, payload: [UInt8], hasFragment: Bool,
     nextAttemptAt: Int64, expiresAt: Int64? = nil, createdAt: Int64
@@ -40,7 +35,6 @@ package struct NewOutboxRecord: Hashable, Sendable {
 
 /// A delivery and how far it got.
 package struct OutboxRecord: Hashable, Sendable {
-  /// How far a delivery got.
   package enum State: String, Hashable, Sendable {
     /// To be tried when it is due.
     case waiting
@@ -56,14 +50,11 @@ package struct OutboxRecord: Hashable, Sendable {
   package let id: Int64
   /// What was put in. The payload is empty once it is delivered or cancelled.
   package let entry: NewOutboxRecord
-  /// How far it got.
   package let state: State
-  /// Attempts so far.
   package let attempts: Int
   /// When it is due next; for a waiting entry.
   package let nextAttemptAt: Int64
   /// The route of the last attempt.
   package let route: String?
-  /// Why the last attempt failed, for people.
   package let lastError: String?
 }

@@ -6,11 +6,9 @@ import Synchronization
 /// The holder of this value is the only one who writes the file: it carries a lock until it ends. Keep it until the
 /// database says that the fragment is complete.
 package final class PartialFragment: Sendable {
-  /// The secret's id.
   package let secretID: [UInt8]
   /// The fragment's number, from 1.
   package let index: Int
-  /// Bytes of the whole fragment.
   package let byteCount: Int64
   /// Bytes of every piece but the last.
   package let pieceByteCount: Int
@@ -61,7 +59,6 @@ package final class PartialFragment: Sendable {
     return file
   }
 
-  /// Number of pieces of the whole fragment.
   package var pieceCount: Int { Self.pieceCount(byteCount, pieceByteCount) }
 
   /// Pieces that are in the file. Those written after the last ``synchronize()`` before a power cut may hold rubbish:
@@ -99,10 +96,8 @@ package final class PartialFragment: Sendable {
     if let failure { throw failure }
   }
 
-  /// The file as it is now.
   package func mark() throws(StoreError) -> FileMark { FileMark(try file.status()) }
 
-  /// Makes the pieces so far durable.
   package func synchronize() throws(StoreError) { try file.synchronize() }
 
   /// ``writeTrailer(_:at:)`` for a trailer that is at hand as a whole, then ``finish()``.
@@ -117,7 +112,6 @@ package final class PartialFragment: Sendable {
     try file.write(bytes, at: placeInFile(ofTrailer: offset, count: bytes.byteCount))
   }
 
-  /// Reads a part of the trailer that was written.
   package func readTrailer(at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
     try file.read(count: count, at: placeInFile(ofTrailer: offset, count: count))
   }

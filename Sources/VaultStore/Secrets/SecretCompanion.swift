@@ -8,18 +8,15 @@ import WireCodec
 struct SecretCompanion: WireValue {
   static let magic = Array("VAULTSEC".utf8)
   static let version: UInt8 = 2
-  /// Largest file that is read.
   static let byteLimit = 64 << 20
   private static let sealedByteLimit = 4096
   private static let payloadByteLimit = 1 << 20
 
-  /// The row of the secret.
   let secret: SecretRecord
   /// Its own share as it is sealed in the database; there exactly if ``SecretRecord/ownIndex`` is.
   let sealedShare: [UInt8]?
   /// Under which it is sealed.
   let epoch: Int64
-  /// The release policy of its own, if it has one.
   let policy: String?
   /// Fragments that are complete.
   let fragments: [FragmentRecord]

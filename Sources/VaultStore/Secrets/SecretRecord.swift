@@ -2,15 +2,11 @@ package import Sodium
 
 /// A secret that this device dealt or holds a share of: the signed header and what was read out of it.
 package struct SecretRecord: Hashable, Sendable {
-  /// Bytes of a secret's id.
   package static let idByteCount = 16
-  /// Most bytes of a header.
   package static let headerByteLimit = 65_536
 
-  /// Where the secret came from.
   package enum Origin: String, Hashable, Sendable { case dealt, held }
 
-  /// What the caller may do with it.
   package enum State: String, Hashable, Sendable {
     /// Everything is as it should be.
     case active
@@ -25,7 +21,6 @@ package struct SecretRecord: Hashable, Sendable {
   package let headerDigest: Digest
   /// The signed header, at most 64 KiB.
   package let header: [UInt8]
-  /// Where it came from.
   package let origin: Origin
   /// The dealer's card digest.
   package let dealer: Digest
@@ -33,20 +28,15 @@ package struct SecretRecord: Hashable, Sendable {
   package let description: String?
   /// What is inside, by the number in the header.
   package let kind: UInt8
-  /// Shares needed.
   package let threshold: Int
-  /// Shares dealt.
   package let shareCount: Int
-  /// This device's share, if it holds one.
   package var ownIndex: Int?
   /// By the dealer's clock.
   package let createdAt: Int64
   /// By this device's clock.
   package let receivedAt: Int64
-  /// What the caller may do with it.
   package var state: State
 
-  /// A record from its parts.
   package init(
     id: [UInt8], askTag: Digest, headerDigest: Digest, header: [UInt8], origin: Origin, dealer: Digest,
     description: String?, kind: UInt8, threshold: Int, shareCount: Int, ownIndex: Int?, createdAt: Int64,
@@ -71,11 +61,9 @@ package struct SecretRecord: Hashable, Sendable {
 
 /// A fragment file and how much of it is there.
 package struct FragmentRecord: Hashable, Sendable {
-  /// The secret's id.
   package let secretID: [UInt8]
   /// The fragment's number, from 1.
   package let index: Int
-  /// Bytes of the whole fragment.
   package let byteCount: Int64
   /// Bytes behind it in the file once it is complete.
   package let trailerByteCount: Int64
@@ -85,12 +73,10 @@ package struct FragmentRecord: Hashable, Sendable {
   package var isComplete: Bool
   /// When a partial fragment is thrown away; nil for a complete one.
   package var expiresAt: Int64?
-  /// Digest of the header that it belongs to.
   package let headerDigest: Digest
   /// The card digest of the peer it came or comes from; nil for own work.
   package let source: Digest?
 
-  /// A complete fragment.
   package init(
     completeOf secretID: [UInt8], index: Int, byteCount: Int64, trailerByteCount: Int64, pieces: Int,
     headerDigest: Digest, source: Digest?
@@ -100,7 +86,6 @@ package struct FragmentRecord: Hashable, Sendable {
       isComplete: true, expiresAt: nil, headerDigest: headerDigest, source: source)
   }
 
-  /// A fragment that is about to arrive.
   package init(
     partialOf secretID: [UInt8], index: Int, byteCount: Int64, trailerByteCount: Int64, expiresAt: Int64,
     headerDigest: Digest, source: Digest?

@@ -15,7 +15,6 @@ struct SecretRow {
   let createdAt: Int64
   let receivedAt: Int64
 
-  /// Adds the row to the input of a MAC.
   func append(
     to parts: inout HashParts, id: UnsafeRawBufferPointer, headerDigest: UnsafeRawBufferPointer,
     dealer: UnsafeRawBufferPointer, description: UnsafeRawBufferPointer?
@@ -40,7 +39,6 @@ struct SecretRow {
 }
 
 extension SecretRecord {
-  /// The MAC of the record's row.
   func rowMAC(_ keys: VaultKeys) throws(StoreError) -> [UInt8] {
     guard let threshold = UInt8(exactly: threshold), let shareCount = UInt8(exactly: shareCount),
       let ownIndex = UInt8(exactly: ownIndex ?? 0)

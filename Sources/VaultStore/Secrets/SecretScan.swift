@@ -8,7 +8,6 @@ import Synchronization
 /// Reads the rows of ``VaultDatabase/listing()`` as SQLite has them in memory: a value of its own for each column of each
 /// row would take several times as long as all the rest.
 struct SecretScan {
-  /// Rows whose MACs are checked together.
   private static let chunkRowCount = 2048
 
   var listing = SecretListing()
@@ -160,7 +159,6 @@ final class RowChecks: Sendable {
 
   init(keys: VaultKeys) { self.keys = keys }
 
-  /// Begins to check rows.
   func check(_ chunk: Chunk) {
     DispatchQueue.global(qos: .userInitiated).async(group: group) { [self] in
       let found = Self.damaged(chunk, keys)

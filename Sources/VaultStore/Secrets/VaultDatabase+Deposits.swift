@@ -1,7 +1,6 @@
 import GRDB
 package import Sodium
 
-/// What became of a deposit.
 package enum DepositOutcome: Hashable, Sendable {
   /// It is durable now.
   case stored

@@ -3,18 +3,12 @@ package import Sodium
 
 /// A header that contradicts the one accepted first, kept as evidence.
 package struct EvidenceRecord: Hashable, Sendable {
-  /// The secret's id.
   package let secretID: [UInt8]
-  /// Digest of the offending header.
   package let headerDigest: Digest
-  /// The offending header.
   package let header: [UInt8]
-  /// Card digest of the peer that showed it.
   package let peer: Digest
-  /// When.
   package let seenAt: Int64
 
-  /// A record from its parts.
   package init(secretID: [UInt8], headerDigest: Digest, header: [UInt8], peer: Digest, seenAt: Int64) {
     self.secretID = secretID
     self.headerDigest = headerDigest

@@ -11,7 +11,6 @@ extension VaultDatabase {
     try read { db in try Self.fragments(of: id, db) }
   }
 
-  /// What is known of one fragment, or nil.
   package func fragment(of id: [UInt8], index: Int) throws(StoreError) -> FragmentRecord? {
     try read { db in try Self.fragment(id, index, db) }
   }

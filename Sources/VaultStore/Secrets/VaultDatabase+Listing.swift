@@ -4,7 +4,6 @@ package import Sodium
 
 /// All secrets as a list shows them, newest first: packed, because there may be hundreds of thousands.
 package struct SecretListing: Sendable {
-  /// One secret.
   package struct Line: Sendable {
     /// The id's 16 bytes, as two big-endian numbers.
     package let id: (high: UInt64, low: UInt64)
@@ -14,22 +13,17 @@ package struct SecretListing: Sendable {
     package let description: Range<Int>?
     /// What is inside, by the number in the header.
     package let kind: UInt8
-    /// Where it came from.
     package let origin: SecretRecord.Origin
-    /// Shares needed.
     package let threshold: UInt8
-    /// Shares dealt.
     package let shareCount: UInt8
     /// This device's share; 0 if it holds none.
     package let ownIndex: UInt8
     /// By the dealer's clock.
     package let createdAt: Int64
-    /// Deliveries done.
     package fileprivate(set) var delivered: Int32
     /// Deliveries that wait or were refused.
     package fileprivate(set) var waiting: Int32
 
-    /// A line from its parts.
     package init(
       id: (high: UInt64, low: UInt64), dealer: Int, description: Range<Int>?, kind: UInt8, origin: SecretRecord.Origin,
       threshold: UInt8, shareCount: UInt8, ownIndex: UInt8, createdAt: Int64, delivered: Int32 = 0, waiting: Int32 = 0
@@ -48,22 +42,17 @@ package struct SecretListing: Sendable {
     }
   }
 
-  /// The secrets.
   package var lines: [Line] = []
   /// All descriptions, one behind the other.
   package var texts: [UInt8] = []
-  /// Card digests of the dealers.
   package var dealers: [Digest] = []
 
-  /// No secrets.
   package init() {}
 
-  /// The 16 bytes of a secret's id.
   package static func bytes(_ id: (high: UInt64, low: UInt64)) -> [UInt8] {
     withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) { Array($0) }
   }
 
-  /// A description, or nil.
   package func description(of line: Line) -> String? {
     line.description.map { String(decoding: texts[$0], as: UTF8.self) }
   }

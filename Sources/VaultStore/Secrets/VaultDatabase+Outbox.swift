@@ -181,12 +181,10 @@ extension VaultDatabase {
     }
   }
 
-  /// One delivery, or nil.
   package func delivery(_ id: Int64) throws(StoreError) -> OutboxRecord? {
     try deliveries(where: "id = ?", [id]).first
   }
 
-  /// When the next waiting delivery is due, or nil if none waits.
   package func nextDeliveryTime() throws(StoreError) -> Int64? {
     try read { db in
       try Int64.fetchOne(
@@ -220,7 +218,6 @@ extension VaultDatabase {
     }
   }
 
-  /// Notes a failed attempt and when to try again.
   package func postponeDelivery(_ id: Int64, until time: Int64, route: String?, error: String) throws(StoreError) {
     try write { db in
       try db.execute(

@@ -23,7 +23,6 @@ extension VaultDatabase {
     }
   }
 
-  /// The ids of at most `limit` secrets.
   package func secretIDs(limit: Int) throws(StoreError) -> [[UInt8]] {
     try read { db in
       try Row.fetchAll(db, sql: "SELECT id FROM secrets LIMIT ?", arguments: [max(0, limit)]).map {
@@ -32,17 +31,14 @@ extension VaultDatabase {
     }
   }
 
-  /// The secret with this id, or nil.
   package func secret(_ id: [UInt8]) throws(StoreError) -> SecretRecord? {
     try readOne { db in try self.secret(where: "id", id.blob, db) }
   }
 
-  /// The secret that requests name by this tag, or nil.
   package func secret(askTag: Digest) throws(StoreError) -> SecretRecord? {
     try readOne { db in try self.secret(where: "ask_tag", askTag.blob, db) }
   }
 
-  /// Changes what the caller may do with a secret.
   package func setState(_ state: SecretRecord.State, ofSecret id: [UInt8]) throws(StoreError) {
     try writeKeeping { db, changed in
       guard var secret = try self.secret(where: "id", id.blob, db) else { throw StoreError.notFound("the secret") }
@@ -142,7 +138,6 @@ extension VaultDatabase {
     return secret
   }
 
-  /// Stores what may change of a secret.
   func update(_ secret: SecretRecord, _ db: Database) throws {
     try db.execute(
       sql: "UPDATE secrets SET own_index = ?, state = ?, mac = ? WHERE id = ?",

@@ -3,7 +3,6 @@ package import Sodium
 
 /// A share as it lies in the store, opened.
 package struct StoredShare: ~Copyable {
-  /// Its number.
   package let index: Int
   /// Share and salt, as they were handed in.
   package let bytes: SecretBytes

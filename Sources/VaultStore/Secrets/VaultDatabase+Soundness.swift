@@ -6,7 +6,6 @@ import Sodium
 extension VaultDatabase {
   /// Up to so many secrets are looked at one by one by whoever lists them; more only by whoever cleans up.
   static let closeLookLimit = 1000
-  /// Secrets that are looked at in one transaction.
   private static let lookBatch = 256
   private static let unsoundKey = "unsound"
   private static let endStates = "('delivered', 'cancelled')"
