@@ -83,7 +83,7 @@ extension VaultDatabase {
     _ account: [UInt8], _ more: AccountTraffic, passed: [UInt64]? = nil
   ) throws(StoreError) {
     try write { db in
-      guard try Self.row("SELECT 1 AS found FROM accounts WHERE id = ?", [account.blob], db) != nil else { return }
+      guard try db.has("accounts WHERE id = ?", [account.blob]) else { return }
       let before = try Meta.value(Self.trafficKey(account), db).flatMap { AccountTraffic($0) }
       let sum = (before ?? AccountTraffic(since: more.since)).adding(more)
       if before != nil || !sum.isNothing { try Meta.set(Self.trafficKey(account), to: sum.encoded, db) }
@@ -102,7 +102,6 @@ extension VaultDatabase {
   }
 
   static func forgetTraffic(_ account: [UInt8], _ db: Database) throws {
-    try db.execute(
-      sql: "DELETE FROM meta WHERE key IN (?, ?)", arguments: [trafficKey(account), passedKey(account)])
+    try db.run("DELETE FROM meta WHERE key IN (?, ?)", [trafficKey(account), passedKey(account)])
   }
 }

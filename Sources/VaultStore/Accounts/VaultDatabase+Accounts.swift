@@ -92,7 +92,7 @@ extension VaultDatabase {
       guard var record = try self.storedAccount(id, db) else { throw StoreError.notFound("the account") }
       record.isCurrent = false
       try self.putAccount(record, db)
-      try db.execute(sql: "UPDATE accounts SET secret = NULL WHERE id = ?", arguments: [id.blob])
+      try db.run("UPDATE accounts SET secret = NULL WHERE id = ?", [id.blob])
       try Self.markAccounts(db)
     }
     emptyLog()
@@ -137,10 +137,10 @@ extension VaultDatabase {
     for table in ["friends", "message_parts", "messages", "removed_messages"] {
       let condition =
         table == "message_parts" ? "number IN (SELECT number FROM messages WHERE account = ?)" : "account = ?"
-      try db.execute(sql: "DELETE FROM \(table) WHERE \(condition)", arguments: [id.blob])
+      try db.run("DELETE FROM \(table) WHERE \(condition)", [id.blob])
     }
     try Self.forgetTraffic(id, db)
-    try db.execute(sql: "DELETE FROM accounts WHERE id = ?", arguments: [id.blob])
+    try db.run("DELETE FROM accounts WHERE id = ?", [id.blob])
     return db.changesCount == 1
   }
 
@@ -148,7 +148,7 @@ extension VaultDatabase {
 
   package func accountPassword(_ id: [UInt8]) throws(StoreError) -> HeldSecret? {
     let sealed = try readOne { db -> [UInt8]? in
-      guard let row = try Self.row("SELECT secret FROM accounts WHERE id = ?", [id.blob], db) else { return nil }
+      guard let row = try db.row("SELECT secret FROM accounts WHERE id = ?", [id.blob]) else { return nil }
       return try StoredRow(row: row, what: "an account").optionalBytes("secret")
     }
     guard let sealed else { return nil }
@@ -171,7 +171,7 @@ extension VaultDatabase {
   }
 
   private static func putPassword(_ sealed: [UInt8], of id: [UInt8], _ db: Database) throws {
-    try db.execute(sql: "UPDATE accounts SET secret = ? WHERE id = ?", arguments: [sealed.blob, id.blob])
+    try db.run("UPDATE accounts SET secret = ? WHERE id = ?", [sealed.blob, id.blob])
     guard db.changesCount == 1 else { throw StoreError.notFound("the account") }
   }
 
@@ -195,21 +195,21 @@ extension VaultDatabase {
   // MARK: - Rows
 
   func storedAccount(_ id: [UInt8], _ db: Database) throws -> AccountRecord? {
-    guard let row = try Self.row("SELECT id, sealed FROM accounts WHERE id = ?", [id.blob], db) else { return nil }
+    guard let row = try db.row("SELECT id, sealed FROM accounts WHERE id = ?", [id.blob]) else { return nil }
     let account = try decodeAccount(row)
     guard account.id == id else { throw StoreError.damaged("the table of accounts") }
     return account
   }
 
   private func storedAccounts(_ db: Database) throws -> [AccountRecord] {
-    try Row.fetchAll(db, sql: "SELECT id, sealed FROM accounts").compactMap { row in
+    try db.rows("SELECT id, sealed FROM accounts").compactMap { row in
       do throws(StoreError) { return try decodeAccount(row) } catch .damaged { return nil }
     }.sorted { ($0.address, hexadecimal($0.id)) < ($1.address, hexadecimal($1.id)) }
   }
 
   private func damagedAccounts(_ db: Database) throws -> [[UInt8]] {
     var damaged: [[UInt8]] = []
-    for row in try Row.fetchAll(db, sql: "SELECT id, sealed FROM accounts") {
+    for row in try db.rows("SELECT id, sealed FROM accounts") {
       do throws(StoreError) { _ = try decodeAccount(row) } catch .damaged {
         damaged.append(try StoredRow(row: row, what: "an account").bytes("id"))
       }
@@ -235,8 +235,6 @@ extension VaultDatabase {
     do throws(WireError) { bytes = try account.encoded() } catch { throw StoreError.invalid("an account") }
     let plain = try SecretBytes(copying: bytes.span.bytes)
     let sealed = try keys.seal(plain, RecordName(table: Self.accountTable, row: account.id))
-    try db.execute(
-      sql: "INSERT INTO accounts (id, sealed) VALUES (?, ?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed",
-      arguments: [account.id.blob, sealed.blob])
+    try db.put(into: "accounts", key: "id", ["sealed"], [account.id.blob, sealed.blob])
   }
 }

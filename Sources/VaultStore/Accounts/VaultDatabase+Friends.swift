@@ -10,12 +10,10 @@ extension VaultDatabase {
   /// The friends of an account, by address. Damaged ones are left out: the server knows them, too.
   package func friends(_ account: [UInt8]) throws(StoreError) -> [FriendRecord] {
     try read { db in
-      try Row.fetchAll(
-        db, sql: "SELECT account, address, sealed FROM friends WHERE account = ? ORDER BY address",
-        arguments: [account.blob]
-      ).compactMap { row in
-        do throws(StoreError) { return try self.decodeFriend(row) } catch .damaged { return nil }
-      }.filter { $0.account == account }
+      try db.rows("SELECT account, address, sealed FROM friends WHERE account = ? ORDER BY address", [account.blob])
+        .compactMap { row in
+          do throws(StoreError) { return try self.decodeFriend(row) } catch .damaged { return nil }
+        }.filter { $0.account == account }
     }
   }
 
@@ -32,8 +30,8 @@ extension VaultDatabase {
   }
 
   private static func friendRow(_ account: [UInt8], _ address: String, _ db: Database) throws -> Row? {
-    try row(
-      "SELECT account, address, sealed FROM friends WHERE account = ? AND address = ?", [account.blob, address], db)
+    try db.row(
+      "SELECT account, address, sealed FROM friends WHERE account = ? AND address = ?", [account.blob, address])
   }
 
   /// Nil for a damaged one, too: it is about to be replaced.
@@ -102,8 +100,7 @@ extension VaultDatabase {
   }
 
   private static func deleteFriend(_ account: [UInt8], _ address: String, _ db: Database) throws {
-    try db.execute(
-      sql: "DELETE FROM friends WHERE account = ? AND address = ?", arguments: [account.blob, address])
+    try db.run("DELETE FROM friends WHERE account = ? AND address = ?", [account.blob, address])
     if db.changesCount > 0 { try markAccounts(db) }
   }
 
@@ -112,7 +109,7 @@ extension VaultDatabase {
   /// The address at which a peer can be had by an account, or nil.
   package func peerAddress(_ peer: Digest) throws(StoreError) -> String? {
     try readOne { db in
-      let row = try Self.row("SELECT peer, sealed FROM peer_addresses WHERE peer = ?", [peer.blob], db)
+      let row = try db.row("SELECT peer, sealed FROM peer_addresses WHERE peer = ?", [peer.blob])
       guard let row else { return nil }
       let found = try self.decodeAddress(row)
       guard found.peer == peer else { throw StoreError.damaged("the table of addresses") }
@@ -124,7 +121,7 @@ extension VaultDatabase {
   package func peerAddresses() throws(StoreError) -> [Digest: String] {
     try read { db in
       var addresses: [Digest: String] = [:]
-      for row in try Row.fetchAll(db, sql: "SELECT peer, sealed FROM peer_addresses") {
+      for row in try db.rows("SELECT peer, sealed FROM peer_addresses") {
         do throws(StoreError) {
           let found = try self.decodeAddress(row)
           addresses[found.peer] = found.address
@@ -145,19 +142,16 @@ extension VaultDatabase {
     try write { db in
       guard let sealed else { return try self.forgetAddress(ofPeer: peer, db) }
       guard try self.isPeer(peer, db) else { throw StoreError.unknownRecipient(peer) }
-      try db.execute(
-        sql:
-          "INSERT INTO peer_addresses (peer, sealed) VALUES (?, ?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed",
-        arguments: [peer.blob, sealed.blob])
+      try db.put(into: "peer_addresses", key: "peer", ["sealed"], [peer.blob, sealed.blob])
       try Self.markAccounts(db)
     }
   }
 
   /// Friends of a removed peer stay friends, but are nobody here any more.
   func forgetAddress(ofPeer peer: Digest, _ db: Database) throws {
-    try db.execute(sql: "DELETE FROM peer_addresses WHERE peer = ?", arguments: [peer.blob])
+    try db.run("DELETE FROM peer_addresses WHERE peer = ?", [peer.blob])
     var hasChanged = db.changesCount > 0
-    for row in try Row.fetchAll(db, sql: "SELECT account, address, sealed FROM friends") {
+    for row in try db.rows("SELECT account, address, sealed FROM friends") {
       var friend: FriendRecord
       do throws(StoreError) { friend = try decodeFriend(row) } catch .damaged { continue }
       guard friend.peer == peer else { continue }
@@ -171,7 +165,7 @@ extension VaultDatabase {
   /// Forgets at which addresses those peers can be had who are friends of an account under them, unless another account knows them so, too.
   func forgetAddresses(ofFriends account: [UInt8], _ db: Database) throws {
     var (mine, others): (Set<PeerPlace>, Set<PeerPlace>) = ([], [])
-    for row in try Row.fetchAll(db, sql: "SELECT account, address, sealed FROM friends") {
+    for row in try db.rows("SELECT account, address, sealed FROM friends") {
       let friend: FriendRecord
       do throws(StoreError) { friend = try decodeFriend(row) } catch .damaged { continue }
       guard let peer = friend.peer else { continue }
@@ -179,12 +173,12 @@ extension VaultDatabase {
       if friend.account == account { mine.insert(place) } else { others.insert(place) }
     }
     for place in mine.subtracting(others) {
-      guard let row = try Self.row("SELECT peer, sealed FROM peer_addresses WHERE peer = ?", [place.peer.blob], db)
+      guard let row = try db.row("SELECT peer, sealed FROM peer_addresses WHERE peer = ?", [place.peer.blob])
       else { continue }
       // What is damaged may as well go.
       do throws(StoreError) { guard try decodeAddress(row).address == place.address else { continue } } catch .damaged {
       }
-      try db.execute(sql: "DELETE FROM peer_addresses WHERE peer = ?", arguments: [place.peer.blob])
+      try db.run("DELETE FROM peer_addresses WHERE peer = ?", [place.peer.blob])
     }
   }
 
@@ -221,11 +215,8 @@ extension VaultDatabase {
     do throws(WireError) { bytes = try friend.encoded() } catch { throw StoreError.invalid("a friend") }
     let plain = try SecretBytes(copying: bytes.span.bytes)
     let sealed = try keys.seal(plain, Self.friendName(friend.account, friend.address))
-    try db.execute(
-      sql: """
-        INSERT INTO friends (account, address, sealed) VALUES (?, ?, ?)
-        ON CONFLICT DO UPDATE SET sealed = excluded.sealed
-        """, arguments: [friend.account.blob, friend.address, sealed.blob])
+    try db.put(
+      into: "friends", key: "account, address", ["sealed"], [friend.account.blob, friend.address, sealed.blob])
   }
 
   /// Accounts have ids of one length.

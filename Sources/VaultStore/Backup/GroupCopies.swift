@@ -50,7 +50,7 @@ struct GroupCopies {
     configuration.busyMode = .timeout(VaultDatabase.busySeconds)
     let database = try DatabaseQueue(path: path, configuration: configuration)
     defer { try? database.close() }
-    try database.writeWithoutTransaction { db in try db.execute(sql: "VACUUM INTO ?", arguments: [copy]) }
+    try database.writeWithoutTransaction { db in try db.run("VACUUM INTO ?", [copy]) }
   }
 
   func close() { staging?.close() }

@@ -97,19 +97,19 @@ extension VaultDatabase {
     let path = staging.firstPath
     try flushAudit()
     do {
-      try pool.writeWithoutTransaction { db in try db.execute(sql: "VACUUM INTO ?", arguments: [path]) }
+      try pool.writeWithoutTransaction { db in try db.run("VACUUM INTO ?", [path]) }
       let copy = try DatabaseQueue(path: path)
       defer { try? copy.close() }
       let (names, leavesRoom) = try copy.write { db in
         let leavesRoom = try self.endAllParcels(db)
-        try db.execute(sql: "DELETE FROM fragments WHERE complete = 0")
-        try db.execute(sql: "DELETE FROM items WHERE state = 'arriving'")
-        let fragments = try Row.fetchAll(db, sql: "SELECT secret_id, fragment_index FROM fragments").map { row in
+        try db.run("DELETE FROM fragments WHERE complete = 0")
+        try db.run("DELETE FROM items WHERE state = 'arriving'")
+        let fragments = try db.rows("SELECT secret_id, fragment_index FROM fragments").map { row in
           let columns = StoredRow(row: row, what: "a fragment")
           let id = try columns.bytes("secret_id", count: SecretRecord.idByteCount)
           return "fragments/" + hexadecimal(id) + ".\(try columns.number("fragment_index", in: 1...255))"
         }
-        let items = try Row.fetchAll(db, sql: "SELECT id FROM items").map { row in
+        let items = try db.rows("SELECT id FROM items").map { row in
           let columns = StoredRow(row: row, what: "an item")
           return "items/" + hexadecimal(try columns.bytes("id", count: ItemRecord.idByteCount))
         }
@@ -118,7 +118,7 @@ extension VaultDatabase {
       }
       guard leavesRoom else { return (path, names) }
       let dense = staging.path(2)
-      try copy.writeWithoutTransaction { db in try db.execute(sql: "VACUUM INTO ?", arguments: [dense]) }
+      try copy.writeWithoutTransaction { db in try db.run("VACUUM INTO ?", [dense]) }
       return (dense, names)
     } catch {
       throw StoreError(database: error, path: path)

@@ -26,7 +26,7 @@ extension VaultDatabase {
   package func consentMemory(at now: Int64) throws(StoreError) -> ConsentMemory {
     let refusals = try requests().filter { $0.kind == .release && $0.state == .refused && $0.endsAt > now }
     let releases = try read { db in
-      try Row.fetchAll(db, sql: "SELECT peer, secret_id, released_at, mac FROM releases").map { row in
+      try db.rows("SELECT peer, secret_id, released_at, mac FROM releases").map { row in
         let columns = StoredRow(row: row, what: "a release of the day")
         let release = ConsentMemory.Release(
           peer: try columns.digest("peer"), secretID: try columns.bytes("secret_id", count: SecretRecord.idByteCount),
@@ -47,7 +47,7 @@ extension VaultDatabase {
   /// that are there.
   func renewConsent(_ memory: ConsentMemory?, at now: Int64) throws(StoreError) {
     try write { db in
-      try db.execute(sql: "DELETE FROM requests WHERE kind = 'release' AND state IN ('approved', 'waiting')")
+      try db.run("DELETE FROM requests WHERE kind = 'release' AND state IN ('approved', 'waiting')")
     }
     guard let memory else { return }
     for refusal in memory.refusals {

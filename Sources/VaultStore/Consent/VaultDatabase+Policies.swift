@@ -8,14 +8,12 @@ extension VaultDatabase {
   }
 
   func policy(ofSecret id: [UInt8], _ db: Database) throws -> String? {
-    guard let row = try Self.row("SELECT secret_id, policy, mac FROM policies WHERE secret_id = ?", [id.blob], db)
+    guard let row = try db.row("SELECT secret_id, policy, mac FROM policies WHERE secret_id = ?", [id.blob])
     else { return nil }
     let columns = StoredRow(row: row, what: "the policy of secret \(hexadecimal(id))")
     let policy = try columns.text("policy")
     // An index that somebody has written may lead to another row: the MAC is over the id that was looked for.
-    guard macsMatch(try columns.bytes("mac"), try policyMAC(id, policy)) else {
-      throw StoreError.damaged(columns.what)
-    }
+    try columns.verify(try policyMAC(id, policy))
     return policy
   }
 
@@ -28,7 +26,7 @@ extension VaultDatabase {
     }
     try writeKeeping { db, changed in
       try self.setConsentClock(now, db)
-      try db.execute(sql: "DELETE FROM policies WHERE secret_id = ?", arguments: [id.blob])
+      try db.run("DELETE FROM policies WHERE secret_id = ?", [id.blob])
       if let policy {
         guard try self.secret(where: "id", id.blob, db) != nil else { throw StoreError.notFound("the secret") }
         try self.insertPolicy(policy, ofSecret: id, db)
@@ -41,9 +39,7 @@ extension VaultDatabase {
 
   func insertPolicy(_ policy: String, ofSecret id: [UInt8], _ db: Database) throws {
     let text = try checkedText(policy, "the policy", limit: 256)
-    try db.execute(
-      sql: "INSERT INTO policies (secret_id, policy, mac) VALUES (?, ?, ?)",
-      arguments: [id.blob, text, try self.policyMAC(id, text).blob])
+    try db.insert(into: "policies", "secret_id, policy, mac", [id.blob, text, try self.policyMAC(id, text).blob])
   }
 
   func policyMAC(_ id: [UInt8], _ policy: String) throws(StoreError) -> [UInt8] {
@@ -103,13 +99,11 @@ extension VaultDatabase {
   ) throws(StoreError) -> Bool {
     let query = "SELECT secret_id, released_at, mac FROM releases NOT INDEXED WHERE peer = ?"
     func recent(_ db: Database) throws -> [[UInt8]] {
-      try Row.fetchAll(db, sql: query, arguments: [peer.blob]).compactMap { row in
+      try db.rows(query, [peer.blob]).compactMap { row in
         let columns = StoredRow(row: row, what: "a release of the day")
         let secret = try columns.bytes("secret_id", count: SecretRecord.idByteCount)
         let time = try columns.integer("released_at")
-        guard macsMatch(try columns.bytes("mac"), try self.releaseMAC(peer, secret, time)) else {
-          throw StoreError.damaged(columns.what)
-        }
+        try columns.verify(try self.releaseMAC(peer, secret, time))
         return time > since ? secret : nil
       }
     }
@@ -118,12 +112,12 @@ extension VaultDatabase {
       let released = try recent(db)
       if released.contains(id) { return true }
       guard released.count < limit else { return false }
-      try db.execute(
-        sql: "DELETE FROM releases NOT INDEXED WHERE peer = ? AND (released_at <= ? OR secret_id = ?)",
-        arguments: [peer.blob, since, id.blob])
-      try db.execute(
-        sql: "INSERT INTO releases (peer, secret_id, released_at, mac) VALUES (?, ?, ?, ?)",
-        arguments: [peer.blob, id.blob, now, try self.releaseMAC(peer, id, now).blob])
+      try db.run(
+        "DELETE FROM releases NOT INDEXED WHERE peer = ? AND (released_at <= ? OR secret_id = ?)",
+        [peer.blob, since, id.blob])
+      try db.insert(
+        into: "releases", "peer, secret_id, released_at, mac",
+        [peer.blob, id.blob, now, try self.releaseMAC(peer, id, now).blob])
       return true
     }
   }

@@ -18,7 +18,7 @@ extension VaultDatabase {
   /// All requests, oldest first.
   package func requests() throws(StoreError) -> [RequestRecord] {
     try read { db in
-      try Row.fetchAll(db, sql: "SELECT \(Self.requestColumns) FROM requests ORDER BY id").map {
+      try db.rows("SELECT \(Self.requestColumns) FROM requests ORDER BY id").map {
         try self.decodeRequest($0)
       }
     }
@@ -44,13 +44,13 @@ extension VaultDatabase {
     _ change: (inout RequestRecord?, RequestCounts) throws(StoreError) -> Void
   ) throws(StoreError) -> RequestRecord? {
     try write { db in
-      try db.execute(sql: "DELETE FROM requests WHERE ends_at <= ?", arguments: [now])
+      try db.run("DELETE FROM requests WHERE ends_at <= ?", [now])
       let before = try self.request(kind, peer, secret, db)
       var after = before
       try change(&after, try Self.waitingCounts(kind, peer, dealer, except: before?.id ?? 0, db))
       guard after != before else { return before }
       if let before, before.id != after?.id {
-        try db.execute(sql: "DELETE FROM requests WHERE id = ?", arguments: [before.id])
+        try db.run("DELETE FROM requests WHERE id = ?", [before.id])
       }
       guard let after else { return nil }
       guard after.kind == kind, after.peer == peer, after.secretID == secret else {
@@ -78,28 +78,28 @@ extension VaultDatabase {
   }
 
   package func removeRequest(_ id: Int64) throws(StoreError) {
-    try write { db in try db.execute(sql: "DELETE FROM requests WHERE id = ?", arguments: [id]) }
+    try write { db in try db.run("DELETE FROM requests WHERE id = ?", [id]) }
   }
 
   /// Forgets deposits that nobody is waiting with any more: those of a daemon that has ended.
   package func dropWaitingDeposits() throws(StoreError) {
     let condition = "FROM requests WHERE kind = 'deposit' AND state <> 'taken'"
-    guard try readOne({ db in try Row.fetchOne(db, sql: "SELECT id \(condition)") }) != nil else { return }
-    try write { db in try db.execute(sql: "DELETE \(condition)") }
+    guard try readOne({ db in try db.row("SELECT id \(condition)") }) != nil else { return }
+    try write { db in try db.run("DELETE \(condition)") }
   }
 
   /// A removed peer has nothing left here, should it come back.
   static func forgetRequests(ofPeer peer: Digest, _ db: Database) throws {
     for table in ["requests", "releases"] {
       // The table itself is gone through, as for peers: an index may have been written by somebody.
-      try db.execute(sql: "DELETE FROM \(table) NOT INDEXED WHERE peer = ?", arguments: [peer.blob])
+      try db.run("DELETE FROM \(table) NOT INDEXED WHERE peer = ?", [peer.blob])
     }
   }
 
   /// So has nobody in a secret that was deleted.
   static func forgetRequests(forSecret id: [UInt8], _ db: Database) throws {
     for table in ["policies", "requests", "releases"] {
-      try db.execute(sql: "DELETE FROM \(table) NOT INDEXED WHERE secret_id = ?", arguments: [id.blob])
+      try db.run("DELETE FROM \(table) NOT INDEXED WHERE secret_id = ?", [id.blob])
     }
   }
 
@@ -108,31 +108,31 @@ extension VaultDatabase {
   private static func waitingCounts(
     _ kind: RequestRecord.Kind, _ peer: Digest, _ dealer: Digest?, except id: Int64, _ db: Database
   ) throws -> RequestCounts {
-    let row = try Self.row(
+    let row = try db.row(
       """
       SELECT count(*) FILTER (
         WHERE peer = ?1 OR (?2 IS NOT NULL AND peer NOT IN (SELECT digest FROM peers)
           AND secret_id IN (SELECT id FROM secrets WHERE dealer = ?2 AND origin = 'held'))) AS of_peer,
         count(*) AS of_all FROM requests
       WHERE kind = ?3 AND state = 'waiting' AND id <> ?4
-      """, [peer.blob, dealer?.blob, kind.rawValue, id], db)
+      """, [peer.blob, dealer?.blob, kind.rawValue, id])
     guard let row else { return RequestCounts(ofPeer: 0, all: 0) }
     let columns = StoredRow(row: row, what: "the table of requests")
     return RequestCounts(
-      ofPeer: try columns.number("of_peer", in: 0...Int.max), all: try columns.number("of_all", in: 0...Int.max))
+      ofPeer: try columns.count("of_peer"), all: try columns.count("of_all"))
   }
 
   private func request(_ id: Int64, _ db: Database) throws -> RequestRecord? {
-    let row = try Self.row("SELECT \(Self.requestColumns) FROM requests WHERE id = ?", [id], db)
+    let row = try db.row("SELECT \(Self.requestColumns) FROM requests WHERE id = ?", [id])
     return try row.map { try decodeRequest($0) }
   }
 
   private func request(
     _ kind: RequestRecord.Kind, _ peer: Digest, _ secret: [UInt8], _ db: Database
   ) throws -> RequestRecord? {
-    let row = try Self.row(
+    let row = try db.row(
       "SELECT \(Self.requestColumns) FROM requests WHERE kind = ? AND peer = ? AND secret_id = ?",
-      [kind.rawValue, peer.blob, secret.blob], db)
+      [kind.rawValue, peer.blob, secret.blob])
     guard let row else { return nil }
     let request = try decodeRequest(row)
     // An index that somebody has written may lead to another row.
@@ -154,7 +154,7 @@ extension VaultDatabase {
       endsAt: try columns.integer("ends_at"))
     request.id = id
     request.state = try columns.value("state", as: RequestRecord.State.self)
-    guard macsMatch(try columns.bytes("mac"), try request.rowMAC(keys)) else { throw .damaged(columns.what) }
+    try columns.verify(try request.rowMAC(keys))
     return request
   }
 
@@ -164,20 +164,20 @@ extension VaultDatabase {
     let description = try request.description.map { try checkedText($0, "the description", limit: 4096) }
     if request.id == 0 {
       // The number is part of what the MAC covers, and SQLite gives it.
-      try db.execute(
-        sql: """
-          INSERT INTO requests (kind, peer, secret_id, header_digest, description, byte_count, state, asked_at, started_at,
-            delay, ends_at, mac) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, zeroblob(32))
-          """,
-        arguments: [
+      try db.run(
+        """
+        INSERT INTO requests (kind, peer, secret_id, header_digest, description, byte_count, state, asked_at, started_at,
+          delay, ends_at, mac) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, zeroblob(32))
+        """,
+        [
           request.kind.rawValue, request.peer.blob, request.secretID.blob, request.headerDigest.blob, description,
           request.byteCount, request.state.rawValue, request.askedAt, request.startedAt, request.delay, request.endsAt,
         ])
       request.id = db.lastInsertedRowID
     }
-    try db.execute(
-      sql: "UPDATE requests SET state = ?, started_at = ?, delay = ?, ends_at = ?, mac = ? WHERE id = ?",
-      arguments: [
+    try db.run(
+      "UPDATE requests SET state = ?, started_at = ?, delay = ?, ends_at = ?, mac = ? WHERE id = ?",
+      [
         request.state.rawValue, request.startedAt, request.delay, request.endsAt, try request.rowMAC(keys).blob,
         request.id,
       ])

@@ -40,7 +40,7 @@ enum Schema {
   }
 
   private static func entries(_ db: Database) throws -> Set<Entry> {
-    let rows = try Row.fetchAll(db, sql: "SELECT type, name, tbl_name, sql FROM sqlite_schema")
+    let rows = try db.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema")
     return Set(
       try rows.map { row in
         let columns = StoredRow(row: row, what: "the schema")
@@ -55,24 +55,24 @@ enum Schema {
 
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
-    migrator.registerMigration("v1") { db in try db.execute(sql: version1) }
-    migrator.registerMigration("drills") { db in try db.execute(sql: drills) }
-    migrator.registerMigration("policies") { db in try db.execute(sql: PolicyTables.sql) }
-    migrator.registerMigration("items") { db in try db.execute(sql: items) }
-    migrator.registerMigration("group entries") { db in try db.execute(sql: GroupTables.sql) }
-    migrator.registerMigration("group-letters") { db in try db.execute(sql: groupLetters) }
-    migrator.registerMigration("parcels") { db in try db.execute(sql: ParcelTables.sql) }
+    migrator.registerMigration("v1") { db in try db.run(version1) }
+    migrator.registerMigration("drills") { db in try db.run(drills) }
+    migrator.registerMigration("policies") { db in try db.run(PolicyTables.sql) }
+    migrator.registerMigration("items") { db in try db.run(items) }
+    migrator.registerMigration("group entries") { db in try db.run(GroupTables.sql) }
+    migrator.registerMigration("group-letters") { db in try db.run(groupLetters) }
+    migrator.registerMigration("parcels") { db in try db.run(ParcelTables.sql) }
     migrator.registerMigration("messages") { db in
       try ParcelTables.renew(db)
-      try db.execute(sql: MessageTables.sql)
+      try db.run(MessageTables.sql)
     }
-    migrator.registerMigration("meetings") { db in try db.execute(sql: MeetingTables.sql) }
-    migrator.registerMigration("placing of group entries") { db in try db.execute(sql: GroupTables.placing) }
-    migrator.registerMigration("persons") { db in try db.execute(sql: persons) }
-    migrator.registerMigration("introductions") { db in try db.execute(sql: IntroductionTables.sql) }
-    migrator.registerMigration("drills without this device") { db in try db.execute(sql: elsewhere) }
-    migrator.registerMigration("removed cards") { db in try db.execute(sql: RemovedCardTables.sql) }
-    migrator.registerMigration("copies of parcels") { db in try db.execute(sql: copies) }
+    migrator.registerMigration("meetings") { db in try db.run(MeetingTables.sql) }
+    migrator.registerMigration("placing of group entries") { db in try db.run(GroupTables.placing) }
+    migrator.registerMigration("persons") { db in try db.run(persons) }
+    migrator.registerMigration("introductions") { db in try db.run(IntroductionTables.sql) }
+    migrator.registerMigration("drills without this device") { db in try db.run(elsewhere) }
+    migrator.registerMigration("removed cards") { db in try db.run(RemovedCardTables.sql) }
+    migrator.registerMigration("copies of parcels") { db in try db.run(copies) }
     return migrator
   }
 

@@ -56,6 +56,8 @@ struct StoredRow {
     try optionalInteger(column) == nil ? nil : number(column, in: range)
   }
 
+  func count(_ column: String) throws(StoreError) -> Int { try number(column, in: 0...Int.max) }
+
   func flag(_ column: String) throws(StoreError) -> Bool { try number(column, in: 0...1) == 1 }
 
   func text(_ column: String) throws(StoreError) -> String {
@@ -77,13 +79,15 @@ struct StoredRow {
   }
 
   func texts(_ column: String) throws(StoreError) -> [String] {
-    do throws(WireError) {
-      return try TextList.decode(bytes(column), limit: TextList.byteLimit).texts
-    } catch { throw .damaged(what) }
+    let bytes = try bytes(column)
+    do throws(WireError) { return try TextList.decode(bytes, limit: TextList.byteLimit).texts } catch {
+      throw .damaged(what)
+    }
   }
 
-  private func bytes(_ column: String) throws(WireError) -> [UInt8] {
-    do throws(StoreError) { return try bytes(column, count: nil) } catch { throw .invalidValue(field: "list") }
+  /// Compares the row's MAC with the one that it should have.
+  func verify(_ mac: [UInt8]) throws(StoreError) {
+    guard macsMatch(try bytes("mac"), mac) else { throw .damaged(what) }
   }
 
   private func storage(_ column: String) throws(StoreError) -> DatabaseValue.Storage {

@@ -95,11 +95,9 @@ extension VaultDatabase {
   package func auditLog(limit: Int) throws(StoreError) -> [AuditRecord] {
     try flushAudit()
     return try read { db in
-      try Row.fetchAll(
-        db, sql: "SELECT at, event, peer, peer_label, secret_id, detail FROM audit ORDER BY id DESC LIMIT ?",
-        arguments: [max(0, limit)]
-      )
-      .map { row in
+      try db.rows(
+        "SELECT at, event, peer, peer_label, secret_id, detail FROM audit ORDER BY id DESC LIMIT ?", [max(0, limit)]
+      ).map { row in
         let columns = StoredRow(row: row, what: "a line of the audit log")
         return AuditRecord(
           at: try columns.integer("at"), event: try columns.text("event"), peer: try columns.optionalDigest("peer"),
@@ -119,7 +117,7 @@ extension VaultDatabase {
     }
     guard let newest else { return 0 }
     return try write { db in
-      try db.execute(sql: "DELETE FROM audit WHERE id <= ?", arguments: [newest])
+      try db.run("DELETE FROM audit WHERE id <= ?", [newest])
       return db.changesCount
     }
   }

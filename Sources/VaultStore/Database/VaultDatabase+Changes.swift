@@ -30,7 +30,7 @@ extension VaultDatabase {
     configuration.busyMode = .timeout(Self.busySeconds)
     // Not opened for reading only: whichever connection closes last has to clean up.
     configuration.prepareDatabase { db in
-      try db.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON")
+      try db.run("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON")
     }
     return try DatabaseQueue(path: folders.databasePath, configuration: configuration)
   }

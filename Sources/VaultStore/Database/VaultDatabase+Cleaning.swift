@@ -132,12 +132,11 @@ extension VaultDatabase {
       let lock = try Self.lockIfUnused(path)
       if lock == nil, access(path, F_OK) == 0 { continue }
       let removed = try write { db in
-        try db.execute(
-          sql: """
-            DELETE FROM fragments
-            WHERE secret_id = ? AND fragment_index = ? AND complete = 0 AND expires_at <= ?
-            """,
-          arguments: [expired.secretID.blob, expired.index, time])
+        try db.run(
+          """
+          DELETE FROM fragments
+          WHERE secret_id = ? AND fragment_index = ? AND complete = 0 AND expires_at <= ?
+          """, [expired.secretID.blob, expired.index, time])
         return db.changesCount == 1
       }
       guard removed else { continue }
@@ -190,7 +189,7 @@ extension VaultDatabase {
     // Files first, rows second: a row committed in between keeps its file.
     let names = try FileNames.list(folders.fragmentsPath)
     let rows = try read { db in
-      try Row.fetchAll(db, sql: "SELECT secret_id, fragment_index, complete FROM fragments").map { row in
+      try db.rows("SELECT secret_id, fragment_index, complete FROM fragments").map { row in
         let columns = StoredRow(row: row, what: "a fragment")
         let id = try columns.bytes("secret_id", count: SecretRecord.idByteCount)
         return (

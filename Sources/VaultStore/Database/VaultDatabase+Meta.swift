@@ -2,16 +2,14 @@ import GRDB
 
 enum Meta {
   static func value(_ key: String, _ db: Database) throws -> [UInt8]? {
-    guard let row = try Row.fetchOne(db, sql: "SELECT value FROM meta WHERE key = ?", arguments: [key]) else {
+    guard let row = try db.row("SELECT value FROM meta WHERE key = ?", [key]) else {
       return nil
     }
-    return try StoredRow(row: row, what: "meta \(key)").bytes("value", count: nil)
+    return try StoredRow(row: row, what: "meta \(key)").bytes("value")
   }
 
   static func set(_ key: String, to value: [UInt8], _ db: Database) throws {
-    try db.execute(
-      sql: "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-      arguments: [key, value.blob])
+    try db.put(into: "meta", key: "key", ["value"], [key, value.blob])
   }
 }
 

@@ -102,20 +102,20 @@ package final class VaultDatabase: Sendable {
     configuration.busyMode = .timeout(busySeconds)
     configuration.maximumReaderCount = 4
     configuration.prepareDatabase { db in
-      try db.execute(
-        sql: """
-          PRAGMA secure_delete = ON;
-          PRAGMA trusted_schema = OFF;
-          PRAGMA cell_size_check = ON;
-          PRAGMA temp_store = MEMORY;
-          """)
+      try db.run(
+        """
+        PRAGMA secure_delete = ON;
+        PRAGMA trusted_schema = OFF;
+        PRAGMA cell_size_check = ON;
+        PRAGMA temp_store = MEMORY;
+        """)
     }
     var attempts = 0
     while true {
       do {
         let pool = try DatabasePool(path: path, configuration: configuration)
         // DatabasePool sets NORMAL after `prepareDatabase` has run.
-        try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
+        try pool.writeWithoutTransaction { db in try db.run("PRAGMA synchronous = FULL") }
         return pool
       } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && attempts < 50 {
         // Opening reads, then writes, without an immediate transaction: SQLite doesn't wait there by itself.
@@ -204,11 +204,6 @@ package final class VaultDatabase: Sendable {
   /// What one statement sees. Without the transaction around it, which costs more than the statement itself.
   func readOne<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
     do { return try pool.unsafeRead(body) } catch { throw StoreError(database: error, path: folders.databasePath) }
-  }
-
-  /// The first row of a statement that is prepared only once: for what every session asks.
-  static func row(_ sql: String, _ arguments: StatementArguments, _ db: Database) throws -> Row? {
-    try Row.fetchOne(db.cachedStatement(sql: sql), arguments: arguments)
   }
 }
 

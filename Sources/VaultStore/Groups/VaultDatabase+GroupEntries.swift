@@ -8,11 +8,10 @@ extension VaultDatabase {
   /// The items of a group, those that changed last first.
   package func groupEntries(of group: [UInt8]) throws(StoreError) -> [GroupEntry] {
     try read { db in
-      try Row.fetchAll(
-        db,
-        sql: """
-          SELECT \(Self.entryColumns) FROM group_entries WHERE group_id = ? ORDER BY changed_at DESC, slot
-          """, arguments: [group.blob]
+      try db.rows(
+        """
+        SELECT \(Self.entryColumns) FROM group_entries WHERE group_id = ? ORDER BY changed_at DESC, slot
+        """, [group.blob]
       ).map { try self.decodeEntry($0) }.filter { try !self.isLeft($0) }
     }
   }
@@ -23,9 +22,8 @@ extension VaultDatabase {
   }
 
   private func entries(ofItem itemID: [UInt8], _ db: Database) throws -> [GroupEntry] {
-    try Row.fetchAll(
-      db, sql: "SELECT \(Self.entryColumns) FROM group_entries WHERE item_id = ? ORDER BY group_id, slot",
-      arguments: [itemID.blob]
+    try db.rows(
+      "SELECT \(Self.entryColumns) FROM group_entries WHERE item_id = ? ORDER BY group_id, slot", [itemID.blob]
     ).map { try decodeEntry($0) }
   }
 
@@ -51,8 +49,7 @@ extension VaultDatabase {
   package func removeGroupEntry(_ group: [UInt8], slot: [UInt8], replaced: ReplacedItem) throws(StoreError) {
     let gone = try write { db -> [[UInt8]] in
       guard let known = try self.entry(group, slot, db) else { return [] }
-      try db.execute(
-        sql: "DELETE FROM group_entries WHERE group_id = ? AND slot = ?", arguments: [group.blob, slot.blob])
+      try db.run("DELETE FROM group_entries WHERE group_id = ? AND slot = ?", [group.blob, slot.blob])
       return try self.replaced(known, replaced, db)
     }
     removeItemFiles(gone)
@@ -69,15 +66,14 @@ extension VaultDatabase {
   private func insert(_ entry: GroupEntry, replaces: Bool, _ db: Database) throws {
     try entry.check()
     try Self.forgetTakenUp(entry.itemID, db)
-    try db.execute(
-      sql: """
-        INSERT OR \(replaces ? "REPLACE" : "IGNORE") INTO group_entries (\(Self.entryColumns))
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-      arguments: [
+    try db.run(
+      """
+      INSERT OR \(replaces ? "REPLACE" : "IGNORE") INTO group_entries (\(Self.entryColumns))
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
         entry.group.blob, entry.slot.blob, entry.itemID.blob, entry.keyID.blob, entry.author.blob,
-        Int64(bitPattern: entry.sequence), entry.changedAt, entry.placing.rawValue,
-        try entry.rowMAC(self.keys).blob,
+        Int64(bitPattern: entry.sequence), entry.changedAt, entry.placing.rawValue, try entry.rowMAC(self.keys).blob,
       ])
   }
 
@@ -125,14 +121,11 @@ extension VaultDatabase {
   /// Forgets whose quota items counted against that are gone.
   func forgetLeft(_ ids: [[UInt8]], _ db: Database) throws {
     for id in ids {
-      let rows = try Row.fetchAll(
-        db, sql: "SELECT \(Self.entryColumns) FROM group_entries WHERE item_id = ?", arguments: [id.blob])
+      let rows = try db.rows("SELECT \(Self.entryColumns) FROM group_entries WHERE item_id = ?", [id.blob])
       for row in rows {
         // A damaged one keeps nothing from being deleted.
         guard let entry = try? decodeEntry(row), try isLeft(entry) else { continue }
-        try db.execute(
-          sql: "DELETE FROM group_entries WHERE group_id = ? AND slot = ?",
-          arguments: [entry.group.blob, entry.slot.blob])
+        try db.run("DELETE FROM group_entries WHERE group_id = ? AND slot = ?", [entry.group.blob, entry.slot.blob])
       }
     }
   }
@@ -145,18 +138,17 @@ extension VaultDatabase {
   /// Items that a group has brought here, and the bytes of their files; with those that it has brought and that no place has any more.
   package func usage(ofGroup group: [UInt8]) throws(StoreError) -> DepositUsage {
     try read { db in
-      let row = try Row.fetchOne(
-        db,
-        sql: """
-          SELECT count(*) AS items, coalesce(sum(byte_count), 0) AS bytes FROM items
-          WHERE origin = 'group' AND EXISTS (
-            SELECT 1 FROM group_entries AS entry
-            WHERE entry.item_id = items.id AND entry.key_id = items.key_id AND entry.group_id = ?)
-          """, arguments: [group.blob])
+      let row = try db.row(
+        """
+        SELECT count(*) AS items, coalesce(sum(byte_count), 0) AS bytes FROM items
+        WHERE origin = 'group' AND EXISTS (
+          SELECT 1 FROM group_entries AS entry
+          WHERE entry.item_id = items.id AND entry.key_id = items.key_id AND entry.group_id = ?)
+        """, [group.blob])
       guard let row else { return DepositUsage(count: 0, byteCount: 0) }
       let columns = StoredRow(row: row, what: "the table of items")
       return DepositUsage(
-        count: try columns.number("items", in: 0...Int.max), byteCount: try columns.integer("bytes"))
+        count: try columns.count("items"), byteCount: try columns.integer("bytes"))
     }
   }
 
@@ -165,21 +157,20 @@ extension VaultDatabase {
   package func rejectGroupItem(_ itemID: [UInt8]) throws(StoreError) -> Bool {
     let gone = try write { db -> Bool in
       guard let item = try self.item(itemID, db), item.origin == .group else { return false }
-      let entries = try Row.fetchAll(
-        db,
-        sql: """
-          SELECT \(Self.entryColumns) FROM group_entries WHERE item_id = ? ORDER BY changed_at DESC, group_id, slot
-          """, arguments: [itemID.blob]
+      let entries = try db.rows(
+        """
+        SELECT \(Self.entryColumns) FROM group_entries WHERE item_id = ? ORDER BY changed_at DESC, group_id, slot
+        """, [itemID.blob]
       ).map { try self.decodeEntry($0) }.filter { try !self.isLeft($0) }
       guard let first = entries.first, let last = entries.last else { return false }
       if entries.count > 1 {
         let (time, isTooEarly) = last.changedAt.subtractingReportingOverflow(1)
         let later = first.again(at: isTooEarly ? last.changedAt : time)
-        try db.execute(
-          sql: "UPDATE group_entries SET changed_at = ?, mac = ? WHERE group_id = ? AND slot = ?",
-          arguments: [later.changedAt, try later.rowMAC(self.keys).blob, later.group.blob, later.slot.blob])
+        try db.run(
+          "UPDATE group_entries SET changed_at = ?, mac = ? WHERE group_id = ? AND slot = ?",
+          [later.changedAt, try later.rowMAC(self.keys).blob, later.group.blob, later.slot.blob])
       }
-      try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [itemID.blob])
+      try db.run("DELETE FROM items WHERE id = ?", [itemID.blob])
       try self.itemFiles.removeNotes([itemID])
       return true
     }
@@ -191,7 +182,7 @@ extension VaultDatabase {
   /// items stay.
   package func removeGroupEntries(of group: [UInt8]) throws(StoreError) {
     try write { db in
-      try db.execute(sql: "DELETE FROM group_entries WHERE group_id = ?", arguments: [group.blob])
+      try db.run("DELETE FROM group_entries WHERE group_id = ?", [group.blob])
       try Self.forgetTakenUp(db)
       try Self.removeMailboxes(of: group, db)
       try self.removeParcels(ofGroup: group, db)
@@ -201,8 +192,7 @@ extension VaultDatabase {
   /// Removes the row of an item that no group names any more; its id if there was one.
   private func removeUnnamed(_ known: GroupEntry, _ db: Database) throws -> [[UInt8]] {
     guard try !isNamed(known, db) else { return [] }
-    try db.execute(
-      sql: "DELETE FROM items WHERE id = ? AND key_id = ?", arguments: [known.itemID.blob, known.keyID.blob])
+    try db.run("DELETE FROM items WHERE id = ? AND key_id = ?", [known.itemID.blob, known.keyID.blob])
     guard db.changesCount == 1 else { return [] }
     try forgetLeft([known.itemID], db)
     try itemFiles.removeNotes([known.itemID])
@@ -210,9 +200,8 @@ extension VaultDatabase {
   }
 
   private func entry(_ group: [UInt8], _ slot: [UInt8], _ db: Database) throws -> GroupEntry? {
-    try Row.fetchOne(
-      db, sql: "SELECT \(Self.entryColumns) FROM group_entries WHERE group_id = ? AND slot = ?",
-      arguments: [group.blob, slot.blob]
+    try db.row(
+      "SELECT \(Self.entryColumns) FROM group_entries WHERE group_id = ? AND slot = ?", [group.blob, slot.blob]
     ).map { try decodeEntry($0) }
   }
 
@@ -229,7 +218,7 @@ extension VaultDatabase {
       author: try columns.bytes("author", count: GroupEntry.authorByteCount),
       sequence: UInt64(bitPattern: try columns.integer("sequence")), changedAt: try columns.integer("changed_at"),
       placing: placing)
-    guard macsMatch(try columns.bytes("mac", count: 32), try entry.rowMAC(keys)) else { throw .damaged(columns.what) }
+    try columns.verify(try entry.rowMAC(keys))
     return entry
   }
 }

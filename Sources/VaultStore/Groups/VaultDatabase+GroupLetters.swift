@@ -22,22 +22,17 @@ extension VaultDatabase {
       let known = Dictionary(uniqueKeysWithValues: before.map { ($0.id, $0) })
       let kept = Set(after.map(\.id))
       for letter in before where !kept.contains(letter.id) {
-        try db.execute(sql: "DELETE FROM group_letters WHERE id = ?", arguments: [letter.id.blob])
+        try db.run("DELETE FROM group_letters WHERE id = ?", [letter.id.blob])
       }
       for letter in after where known[letter.id] != letter {
-        try db.execute(
-          sql: """
-            INSERT INTO group_letters (id, sealed) VALUES (?, ?)
-            ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed
-            """,
-          arguments: [letter.id.blob, try self.sealed(letter).blob])
+        try db.put(into: "group_letters", key: "id", ["sealed"], [letter.id.blob, try self.sealed(letter).blob])
       }
       return value
     }
   }
 
   private func groupLetters(_ db: Database) throws -> [GroupLetterRecord] {
-    try Row.fetchAll(db, sql: "SELECT id, sealed FROM group_letters").map { row in
+    try db.rows("SELECT id, sealed FROM group_letters").map { row in
       let columns = StoredRow(row: row, what: "a letter about a group")
       let id = try columns.bytes("id", count: GroupLetterRecord.idByteCount)
       let limit = GroupLetterRecord.byteLimit

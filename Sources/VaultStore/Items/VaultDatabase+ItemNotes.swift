@@ -37,7 +37,7 @@ extension VaultDatabase {
   }
 
   private static func itemIDs(_ db: Database) throws -> [[UInt8]] {
-    try Row.fetchAll(db, sql: "SELECT id FROM items WHERE state <> 'arriving'").map {
+    try db.rows("SELECT id FROM items WHERE state <> 'arriving'").map {
       try StoredRow(row: $0, what: "an item").bytes("id", count: ItemRecord.idByteCount)
     }
   }
@@ -50,7 +50,7 @@ extension VaultDatabase {
       else { return false }
       if let known = try self.item(id, db) {
         guard known.state == .arriving else { return false }
-        try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [id.blob])
+        try db.run("DELETE FROM items WHERE id = ?", [id.blob])
       }
       try self.insert(item, db)
       if item.origin == .group { try Meta.set(Self.takenUpKey(item.id), to: self.takenUpMAC(item.id), db) }
@@ -77,25 +77,23 @@ extension VaultDatabase {
   }
 
   static func forgetTakenUp(_ id: [UInt8], _ db: Database) throws {
-    try db.execute(sql: "DELETE FROM meta WHERE key = ?", arguments: [takenUpKey(id)])
+    try db.run("DELETE FROM meta WHERE key = ?", [takenUpKey(id)])
   }
 
   /// A group was left: it isn't known which of them it has brought, and what it has brought is the user's.
   static func forgetTakenUp(_ db: Database) throws {
-    try db.execute(
-      sql: "DELETE FROM meta WHERE substr(key, 1, ?) = ?", arguments: [takenUpPrefix.utf8.count, takenUpPrefix])
+    try db.run("DELETE FROM meta WHERE substr(key, 1, ?) = ?", [takenUpPrefix.utf8.count, takenUpPrefix])
   }
 
   /// Items that are on the disk and can't be shown, or are listed and not there: to be named to the user.
   package func lostItems() throws(StoreError) -> [LostItem] {
     let items = try read { db in
-      try Row.fetchAll(db, sql: "SELECT id, length(header) + byte_count AS bytes FROM items WHERE state <> 'arriving'")
-        .map { row in
-          let columns = StoredRow(row: row, what: "an item")
-          return (
-            id: try columns.bytes("id", count: ItemRecord.idByteCount), byteCount: try columns.integer("bytes")
-          )
-        }
+      try db.rows("SELECT id, length(header) + byte_count AS bytes FROM items WHERE state <> 'arriving'").map { row in
+        let columns = StoredRow(row: row, what: "an item")
+        return (
+          id: try columns.bytes("id", count: ItemRecord.idByteCount), byteCount: try columns.integer("bytes")
+        )
+      }
     }
     let (files, notes) = try itemFiles.names()
     var lost: [LostItem] = []

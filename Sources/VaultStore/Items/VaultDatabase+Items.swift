@@ -25,12 +25,10 @@ extension VaultDatabase {
   ) throws(StoreError) -> [ItemRecord] {
     try read { db in
       let condition = (keyID == nil ? "" : "AND key_id = ?") + (state == nil ? "" : " AND state = ?")
-      return try Row.fetchAll(
-        db,
-        sql: """
-          SELECT \(Self.itemColumns) FROM items WHERE state <> 'arriving' \(condition) ORDER BY received_at DESC, id
-          """,
-        arguments: (keyID.map { [$0.blob] } ?? []) + (state.map { [$0.rawValue] } ?? [])
+      return try db.rows(
+        """
+        SELECT \(Self.itemColumns) FROM items WHERE state <> 'arriving' \(condition) ORDER BY received_at DESC, id
+        """, (keyID.map { [$0.blob] } ?? []) + (state.map { [$0.rawValue] } ?? [])
       )
       .map { try self.decodeItem($0) }
     }
@@ -79,7 +77,7 @@ extension VaultDatabase {
       if let known = try self.item(item.id, db) {
         guard makesRoom(known) else { return (.alreadyStored, []) }
         try self.itemFiles.removeNotes([item.id])
-        try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [item.id.blob])
+        try db.run("DELETE FROM items WHERE id = ?", [item.id.blob])
       }
       if item.origin == .imported { try self.withdraw(item, db) }
       try self.insert(item, db)
@@ -126,7 +124,7 @@ extension VaultDatabase {
           try self.update(item, db)
         } else {
           isFresh = true
-          try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [item.id.blob])
+          try db.run("DELETE FROM items WHERE id = ?", [item.id.blob])
           try self.insert(item, db)
         }
       } else {
@@ -147,7 +145,7 @@ extension VaultDatabase {
   /// Throws away what has arrived of an item. One that is whole is left alone.
   package func discardArrival(_ id: [UInt8]) throws(StoreError) {
     let removed = try write { db in
-      try db.execute(sql: "DELETE FROM items WHERE id = ? AND state = 'arriving'", arguments: [id.blob])
+      try db.run("DELETE FROM items WHERE id = ? AND state = 'arriving'", [id.blob])
       return db.changesCount == 1
     }
     if removed { try FileNames.remove(itemFiles.path(id) + ItemStore.partialSuffix) }
@@ -175,7 +173,7 @@ extension VaultDatabase {
       }
       try FileNames.rename(name, to: self.itemFiles.path(ownID), replacing: true)
       try self.itemFiles.removeNotes([id, ownID])
-      for gone in [id, ownID] { try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [gone.blob]) }
+      for gone in [id, ownID] { try db.run("DELETE FROM items WHERE id = ?", [gone.blob]) }
       let accepted = ItemRecord(
         id: ownID, keyID: item.keyID, header: item.header, byteCount: item.byteCount, state: .new,
         origin: item.origin, sender: item.sender, label: label, receivedAt: item.receivedAt)
@@ -201,7 +199,7 @@ extension VaultDatabase {
   /// Deletes an item: its row, then its file.
   package func deleteItem(_ id: [UInt8]) throws(StoreError) {
     try write { db in
-      try db.execute(sql: "DELETE FROM items WHERE id = ?", arguments: [id.blob])
+      try db.run("DELETE FROM items WHERE id = ?", [id.blob])
       guard db.changesCount == 1 else { throw StoreError.notFound("the item") }
       try self.forgetLeft([id], db)
       try self.itemFiles.removeNotes([id])
@@ -223,10 +221,10 @@ extension VaultDatabase {
 
   /// Ids of the items of a key, arriving ones included, whose rows go with it.
   func deleteItems(ofKey keyID: [UInt8], _ db: Database) throws -> [[UInt8]] {
-    let ids = try Row.fetchAll(db, sql: "SELECT id FROM items WHERE key_id = ?", arguments: [keyID.blob]).map {
+    let ids = try db.rows("SELECT id FROM items WHERE key_id = ?", [keyID.blob]).map {
       try StoredRow(row: $0, what: "an item").bytes("id", count: ItemRecord.idByteCount)
     }
-    try db.execute(sql: "DELETE FROM items WHERE key_id = ?", arguments: [keyID.blob])
+    try db.run("DELETE FROM items WHERE key_id = ?", [keyID.blob])
     try forgetLeft(ids, db)
     try itemFiles.removeNotes(ids)
     return ids
@@ -239,8 +237,7 @@ extension VaultDatabase {
   }
 
   func item(_ id: [UInt8], _ db: Database) throws -> ItemRecord? {
-    try Row.fetchOne(db, sql: "SELECT \(Self.itemColumns) FROM items WHERE id = ?", arguments: [id.blob])
-      .map { try decodeItem($0) }
+    try db.row("SELECT \(Self.itemColumns) FROM items WHERE id = ?", [id.blob]).map { try decodeItem($0) }
   }
 
   private func decodeItem(_ row: Row) throws(StoreError) -> ItemRecord {
@@ -248,7 +245,7 @@ extension VaultDatabase {
     let columns = StoredRow(row: row, what: "item \(hexadecimal(id.prefix(6)))")
     let item = ItemRecord(
       id: id, keyID: try columns.bytes("key_id", count: SecretRecord.idByteCount),
-      header: try columns.bytes("header", count: nil), byteCount: try columns.integer("byte_count"),
+      header: try columns.bytes("header"), byteCount: try columns.integer("byte_count"),
       state: try columns.value("state", as: ItemRecord.State.self),
       origin: try columns.value("origin", as: ItemRecord.Origin.self), sender: try columns.optionalDigest("sender"),
       label: try columns.optionalBytes("label"), receivedAt: try columns.integer("received_at"))
@@ -263,9 +260,9 @@ extension VaultDatabase {
       item.header.count <= ItemRecord.headerByteLimit, item.label?.count ?? 0 <= ItemRecord.labelByteLimit,
       item.byteCount >= 0, item.byteCount <= Int64.max - Int64(item.header.count)
     else { throw StoreError.invalid("the item") }
-    try db.execute(
-      sql: "INSERT INTO items (\(Self.itemColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      arguments: [
+    try db.insert(
+      into: "items", Self.itemColumns,
+      [
         item.id.blob, item.keyID.blob, item.header.blob, item.byteCount, item.state.rawValue, item.origin.rawValue,
         item.sender?.blob, item.label?.blob, item.receivedAt, try item.rowMAC(keys).blob,
       ])
@@ -274,11 +271,9 @@ extension VaultDatabase {
   /// Stores what may change of an item.
   private func update(_ item: ItemRecord, _ db: Database) throws {
     guard item.label?.count ?? 0 <= ItemRecord.labelByteLimit else { throw StoreError.invalid("the item's label") }
-    try db.execute(
-      sql: "UPDATE items SET state = ?, label = ?, received_at = ?, mac = ? WHERE id = ?",
-      arguments: [
-        item.state.rawValue, item.label?.blob, item.receivedAt, try item.rowMAC(keys).blob, item.id.blob,
-      ])
+    try db.run(
+      "UPDATE items SET state = ?, label = ?, received_at = ?, mac = ? WHERE id = ?",
+      [item.state.rawValue, item.label?.blob, item.receivedAt, try item.rowMAC(keys).blob, item.id.blob])
   }
 }
 
@@ -288,7 +283,7 @@ extension VaultDatabase {
   /// Removes items that have stopped arriving, and files that no row names. The files lock is held exclusively.
   func removeUnfinishedItems(at time: Int64, _ report: inout CleaningReport) throws(StoreError) {
     let arriving = try read { db in
-      try Row.fetchAll(db, sql: "SELECT id, received_at FROM items WHERE state = 'arriving'").map { row in
+      try db.rows("SELECT id, received_at FROM items WHERE state = 'arriving'").map { row in
         let columns = StoredRow(row: row, what: "an item")
         return (
           id: try columns.bytes("id", count: ItemRecord.idByteCount), since: try columns.integer("received_at")
@@ -309,7 +304,7 @@ extension VaultDatabase {
     let names = try FileNames.list(folders.itemsPath)
     guard !names.isEmpty else { return }
     let rows = try read { db in
-      try Row.fetchAll(db, sql: "SELECT id, state FROM items").flatMap { row -> [String] in
+      try db.rows("SELECT id, state FROM items").flatMap { row -> [String] in
         let columns = StoredRow(row: row, what: "an item")
         let name = hexadecimal(try columns.bytes("id", count: ItemRecord.idByteCount))
         return try columns.text("state") == ItemRecord.State.arriving.rawValue

@@ -17,7 +17,7 @@ extension VaultDatabase {
   package func isPeer(_ digest: Digest, mark: inout TrustMark) throws(StoreError) -> Bool {
     let known = mark.mac
     let current: [UInt8]? = try readOne { db in
-      guard let row = try Self.row("SELECT mac FROM peers WHERE digest = ?", [digest.blob], db) else { return nil }
+      guard let row = try db.row("SELECT mac FROM peers WHERE digest = ?", [digest.blob]) else { return nil }
       let mac = try StoredRow(row: row, what: "a peer").bytes("mac", count: Digest.byteCount)
       if let known, macsMatch(mac, known) { return mac }
       return try self.storedPeer(where: "digest", digest.blob, db)?.mac
@@ -31,7 +31,7 @@ extension VaultDatabase {
     let known = mark.mac
     let current: [UInt8]? = try readOne { db in
       let sql = "SELECT 1 FROM introductions WHERE digest = ? AND mac = ?"
-      if let known, try Self.row(sql, [card.blob, known.blob], db) != nil { return known }
+      if let known, try db.row(sql, [card.blob, known.blob]) != nil { return known }
       guard let record = try self.activeIntroduction(of: card, db) else { return nil }
       return try self.introductionMAC(record)
     }

@@ -36,7 +36,7 @@ extension VaultDatabase {
   private func mendIntroductions(ofSecret id: [UInt8], _ db: Database) throws -> Bool {
     guard case .secret(let companion)? = try? companions.read(id) else { return false }
     for damaged in try damagedIntroductions(where: "secret_id = ?", [id.blob], db) {
-      try db.execute(sql: "DELETE FROM introductions WHERE rowid = ?", arguments: [damaged.row])
+      try db.run("DELETE FROM introductions WHERE rowid = ?", [damaged.row])
     }
     let left = Set(try introductions(ofSecret: id, db).map(\.digest))
     for record in companion.introductions where !left.contains(record.digest) {
@@ -60,7 +60,7 @@ extension VaultDatabase {
     }
     guard isNameless else { return }
     try write { db in
-      try db.execute(sql: "DELETE FROM introductions WHERE secret_id NOT IN (SELECT id FROM secrets)")
+      try db.run("DELETE FROM introductions WHERE secret_id NOT IN (SELECT id FROM secrets)")
     }
   }
 }

@@ -30,7 +30,7 @@ extension VaultDatabase {
     let sealed = SealedIdentity(
       secrets: try keys.seal(secrets, Self.secretsName), beacon: try keys.seal(beaconKey, Self.beaconName))
     try writeKeeping { db, changed in
-      guard try Row.fetchOne(db, sql: "SELECT 1 FROM identity") == nil else {
+      guard try db.row("SELECT 1 FROM identity") == nil else {
         throw StoreError.alreadyExists("the identity")
       }
       try self.put(identity, sealed, db)
@@ -84,7 +84,7 @@ extension VaultDatabase {
   }
 
   func storedIdentity(_ db: Database) throws -> (record: IdentityRecord, sealed: SealedIdentity)? {
-    guard let row = try Self.row("SELECT \(Self.identityColumns) FROM identity", [], db) else { return nil }
+    guard let row = try db.row("SELECT \(Self.identityColumns) FROM identity") else { return nil }
     let columns = StoredRow(row: row, what: "the identity")
     let record = IdentityRecord(
       card: try columns.bytes("card"), serial: try columns.integer("serial"), label: try columns.text("label"),
@@ -99,9 +99,9 @@ extension VaultDatabase {
   func put(_ identity: IdentityRecord, _ sealed: SealedIdentity, _ db: Database) throws {
     let label = try checkedText(identity.label, "the label")
     let addresses = try TextList(identity.addresses).column("the addresses")
-    try db.execute(
-      sql: "INSERT OR REPLACE INTO identity (id, \(Self.identityColumns)) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)",
-      arguments: [
+    try db.run(
+      "INSERT OR REPLACE INTO identity (id, \(Self.identityColumns)) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)",
+      [
         sealed.secrets.blob, sealed.beacon.blob, identity.card.blob, identity.serial, label, addresses.blob,
         identity.createdAt, try mac(identity, sealed).blob,
       ])

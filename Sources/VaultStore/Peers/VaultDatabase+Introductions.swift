@@ -128,9 +128,7 @@ extension VaultDatabase {
       }
       let left = Set(after.map(\.digest))
       for record in before where !left.contains(record.digest) {
-        try db.execute(
-          sql: "DELETE FROM introductions WHERE secret_id = ? AND digest = ?",
-          arguments: [id.blob, record.digest.blob])
+        try db.run("DELETE FROM introductions WHERE secret_id = ? AND digest = ?", [id.blob, record.digest.blob])
       }
       if after != before { changed.insert(id) }
       return true
@@ -153,17 +151,16 @@ extension VaultDatabase {
   /// The same within a transaction; the secrets. The table itself is gone through, as for peers: an index may have been written by somebody.
   func removeIntroductions(of card: Digest, _ db: Database) throws -> Set<[UInt8]> {
     var secrets: Set<[UInt8]> = []
-    for row in try Row.fetchAll(
-      db, sql: "SELECT \(Self.introductionColumns) FROM introductions NOT INDEXED WHERE digest = ?",
-      arguments: [card.blob])
+    for row in try db.rows(
+      "SELECT \(Self.introductionColumns) FROM introductions NOT INDEXED WHERE digest = ?", [card.blob])
     {
       // A damaged row must not keep its holder here for ever.
       guard let record = try? Self.decodeIntroductionColumns(row) else {
         let columns = StoredRow(row: row, what: Self.introductionName)
         if let id = try? columns.bytes("secret_id", count: SecretRecord.idByteCount) { secrets.insert(id) }
-        try db.execute(
-          sql: "DELETE FROM introductions NOT INDEXED WHERE digest = ? AND secret_id IS ?",
-          arguments: [card.blob, row["secret_id"] as DatabaseValue?])
+        try db.run(
+          "DELETE FROM introductions NOT INDEXED WHERE digest = ? AND secret_id IS ?",
+          [card.blob, row["secret_id"] as DatabaseValue?])
         continue
       }
       guard record.state == .active else { continue }
@@ -218,12 +215,9 @@ extension VaultDatabase {
     guard record.card.count <= IntroductionRecord.cardByteLimit, record.noiseKey.count == 32 else {
       throw StoreError.invalid("the card of a holder")
     }
-    try db.execute(
-      sql: """
-        INSERT OR REPLACE INTO introductions (\(Self.introductionColumns), byte_count)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-      arguments: [
+    try db.insert(
+      "OR REPLACE", into: "introductions", "\(Self.introductionColumns), byte_count",
+      [
         record.secretID.blob, record.digest.blob, record.noiseKey.blob, record.index, record.dealer.blob,
         record.card.blob, record.state.rawValue, record.addedAt, try introductionMAC(record).blob, record.card.count,
       ])

@@ -76,8 +76,7 @@ extension VaultDatabase {
     for key in [peer.signingKey, peer.noiseKey, peer.boxKey] where key.count != 32 { throw .invalid("a key") }
     try writeKeeping { db, changed in
       for key in [peer.signingKey, peer.noiseKey, peer.boxKey] {
-        let row = try Row.fetchOne(
-          db, sql: "SELECT name FROM peers WHERE ? IN (signing_key, noise_key, box_key)", arguments: [key.blob])
+        let row = try db.row("SELECT name FROM peers WHERE ? IN (signing_key, noise_key, box_key)", [key.blob])
         if let row {
           let name = try StoredRow(row: row, what: "a peer").text("name")
           throw StoreError.alreadyExists("a key of this card, at peer \(name),")
@@ -98,7 +97,7 @@ extension VaultDatabase {
   }
 
   func storedPeers(_ db: Database) throws -> [StoredPeer] {
-    try Row.fetchAll(db, sql: "SELECT \(Self.peerColumns) FROM peers ORDER BY name_key").map { try storedPeer($0) }
+    try db.rows("SELECT \(Self.peerColumns) FROM peers ORDER BY name_key").map { try storedPeer($0) }
   }
 
   package func peer(_ digest: Digest) throws(StoreError) -> PeerRecord? {
@@ -170,9 +169,8 @@ extension VaultDatabase {
   }
 
   static func touchPeer(_ digest: Digest, at time: Int64, _ db: Database) throws {
-    try db.execute(
-      sql: "UPDATE peers SET last_seen_at = max(?, coalesce(last_seen_at, ?)) WHERE digest = ?",
-      arguments: [time, time, digest.blob])
+    try db.run(
+      "UPDATE peers SET last_seen_at = max(?, coalesce(last_seen_at, ?)) WHERE digest = ?", [time, time, digest.blob])
   }
 
   /// Removes a peer and destroys what waits for it: payloads are erased and fragment files unlinked. What was said stays; what is
@@ -181,12 +179,11 @@ extension VaultDatabase {
     let removed = try writeKeeping { db, changed in
       // A damaged row must not keep its peer trusted for ever, but the caller shall know: it is read without its MAC.
       // The table itself is gone through: an index that somebody has written may lead to another row, or to one of two.
-      let row = try Self.row(
-        "SELECT \(Self.peerColumns) FROM peers NOT INDEXED WHERE digest = ?", [digest.blob], db)
+      let row = try db.row("SELECT \(Self.peerColumns) FROM peers NOT INDEXED WHERE digest = ?", [digest.blob])
       guard let row else { throw StoreError.notFound("the peer") }
       let peer = try Self.decodePeer(row).record
       let cancelled = try self.cancelDeliveries(where: "recipient = ?", [digest.blob], db)
-      try db.execute(sql: "DELETE FROM peers NOT INDEXED WHERE digest = ?", arguments: [digest.blob])
+      try db.run("DELETE FROM peers NOT INDEXED WHERE digest = ?", [digest.blob])
       try Self.forgetRequests(ofPeer: digest, db)
       // Nor does it stay, or come back, as somebody whom another peer has introduced.
       changed = try self.removeIntroductions(of: digest, db)
@@ -226,15 +223,14 @@ extension VaultDatabase {
     guard !PeerName.claimsIntroduction(name) else {
       throw StoreError.invalid("a name that says who has introduced it")
     }
-    let row = try Row.fetchOne(
-      db, sql: "SELECT name FROM peers WHERE name_key = ? AND digest <> ?",
-      arguments: [PeerName.skeleton(name), digest.blob])
+    let row = try db.row(
+      "SELECT name FROM peers WHERE name_key = ? AND digest <> ?", [PeerName.skeleton(name), digest.blob])
     guard let row else { return }
     throw StoreError.alreadyExists("a peer named \(try StoredRow(row: row, what: "a peer").text("name"))")
   }
 
   private func peerRow(where column: String, _ value: any DatabaseValueConvertible, _ db: Database) throws -> Row? {
-    try Self.row("SELECT \(Self.peerColumns) FROM peers WHERE \(column) = ?", [value], db)
+    try db.row("SELECT \(Self.peerColumns) FROM peers WHERE \(column) = ?", [value])
   }
 
   func storedPeer(
@@ -258,7 +254,7 @@ extension VaultDatabase {
     let record = PeerRecord(
       digest: try columns.digest("digest"), signingKey: try columns.bytes("signing_key", count: 32),
       noiseKey: try columns.bytes("noise_key", count: 32), boxKey: try columns.bytes("box_key", count: 32),
-      name: name, card: try columns.bytes("card", count: nil), addresses: try columns.texts("addresses"),
+      name: name, card: try columns.bytes("card"), addresses: try columns.texts("addresses"),
       state: try columns.value("state", as: PeerRecord.State.self), person: try columns.optionalDigest("person"),
       addedAt: try columns.integer("added_at"),
       lastSeenAt: try columns.optionalInteger("last_seen_at"))
@@ -270,17 +266,17 @@ extension VaultDatabase {
     let peer = stored.record
     let name = try checkedText(peer.name, "the name", limit: 1024)
     let addresses = try TextList(peer.addresses).column("the addresses")
-    try db.execute(
-      sql: """
-        INSERT INTO peers (\(Self.peerColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (digest) DO UPDATE SET name = excluded.name, name_key = excluded.name_key, card = excluded.card,
-          addresses = excluded.addresses, beacon = excluded.beacon, state = excluded.state,
-          last_seen_at = excluded.last_seen_at, mac = excluded.mac, person = excluded.person
-        """,
-      arguments: [
+    try db.run(
+      """
+      INSERT INTO peers (\(Self.peerColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (digest) DO UPDATE SET name = excluded.name, name_key = excluded.name_key, card = excluded.card,
+        addresses = excluded.addresses, beacon = excluded.beacon, state = excluded.state,
+        last_seen_at = excluded.last_seen_at, mac = excluded.mac, person = excluded.person
+      """,
+      [
         peer.digest.blob, peer.signingKey.blob, peer.noiseKey.blob, peer.boxKey.blob, name, peer.card.blob,
-        addresses.blob, stored.beacon?.blob, peer.state.rawValue, peer.addedAt, peer.lastSeenAt,
-        try mac(stored).blob, stored.nameKey, peer.person?.blob,
+        addresses.blob, stored.beacon?.blob, peer.state.rawValue, peer.addedAt, peer.lastSeenAt, try mac(stored).blob,
+        stored.nameKey, peer.person?.blob,
       ])
   }
 

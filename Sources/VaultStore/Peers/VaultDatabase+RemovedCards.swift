@@ -18,26 +18,24 @@ extension VaultDatabase {
   }
 
   func removedCards(_ db: Database) throws -> Set<Digest> {
-    Set(try Row.fetchAll(db, sql: "SELECT digest, mac FROM removed_cards").map { row in try self.removedCard(row) })
+    Set(try db.rows("SELECT digest, mac FROM removed_cards").map { row in try self.removedCard(row) })
   }
 
   /// Whether the user has removed this card.
   func isRemoved(_ card: Digest, _ db: Database) throws -> Bool {
-    let row = try Self.row("SELECT digest, mac FROM removed_cards WHERE digest = ?", [card.blob], db)
+    let row = try db.row("SELECT digest, mac FROM removed_cards WHERE digest = ?", [card.blob])
     guard let row else { return false }
     guard try removedCard(row) == card else { throw StoreError.damaged(Self.removedCardName) }
     return true
   }
 
   func putRemovedCard(_ card: Digest, _ db: Database) throws {
-    try db.execute(
-      sql: "INSERT OR REPLACE INTO removed_cards (digest, mac) VALUES (?, ?)",
-      arguments: [card.blob, try removedCardMAC(card).blob])
+    try db.insert("OR REPLACE", into: "removed_cards", "digest, mac", [card.blob, try removedCardMAC(card).blob])
   }
 
   /// The user has imported the card.
   static func forgetRemovedCard(_ card: Digest, _ db: Database) throws {
-    try db.execute(sql: "DELETE FROM removed_cards NOT INDEXED WHERE digest = ?", arguments: [card.blob])
+    try db.run("DELETE FROM removed_cards NOT INDEXED WHERE digest = ?", [card.blob])
   }
 
   private static let removedCardName = "a removed card"
@@ -45,7 +43,7 @@ extension VaultDatabase {
   private func removedCard(_ row: Row) throws(StoreError) -> Digest {
     let columns = StoredRow(row: row, what: Self.removedCardName)
     let digest = try columns.digest("digest")
-    guard macsMatch(try columns.bytes("mac"), try removedCardMAC(digest)) else { throw .damaged(columns.what) }
+    try columns.verify(try removedCardMAC(digest))
     return digest
   }
 

@@ -24,8 +24,8 @@ extension VaultDatabase {
       guard let row else { throw StoreError.damaged("the table of parcels") }
       let columns = StoredRow(row: row, what: "the table of parcels")
       return ParcelMark(
-        count: Int64(try columns.number("count", in: 0...Int.max)),
-        last: Int64(try columns.number("last", in: 0...Int.max)))
+        count: Int64(try columns.count("count")),
+        last: Int64(try columns.count("last")))
     }
   }
 }

@@ -10,7 +10,7 @@ enum ParcelTables {
   /// empty: deliveries that wait go again, and requests that wait for an answer are made again by those who ask.
   static func renew(_ db: Database) throws {
     guard try !db.columns(in: "parcels").contains(where: { $0.name == "message_id" }) else { return }
-    try db.execute(sql: "DROP TABLE IF EXISTS parcel_contents; DROP TABLE parcels;" + parcels)
+    try db.run("DROP TABLE IF EXISTS parcel_contents; DROP TABLE parcels;" + parcels)
   }
 
   private static let parcels = """

@@ -15,13 +15,13 @@ extension VaultDatabase {
       let copy = content.flatMap { Self.copy(of: $0, id) }
       courier.name(carried: id, copy?.digest)
       if let copy, let content {
-        try db.execute(
-          sql: "UPDATE carried SET digest = ?, mac = ? WHERE id = ? AND digest = zeroblob(16)",
-          arguments: [copy.digest.bytes.blob, try carriedMAC(copy, content).blob, id.bytes.blob])
+        try db.run(
+          "UPDATE carried SET digest = ?, mac = ? WHERE id = ? AND digest = zeroblob(16)",
+          [copy.digest.bytes.blob, try carriedMAC(copy, content).blob, id.bytes.blob])
       }
     }
     // What has no name by now nobody carries.
-    try db.execute(sql: "DELETE FROM carried WHERE digest = zeroblob(16)")
+    try db.run("DELETE FROM carried WHERE digest = zeroblob(16)")
     for id in own {
       let content: [UInt8]?
       do { content = try parcelContent(id.bytes, db) } catch StoreError.damaged { content = nil }
@@ -38,8 +38,7 @@ extension VaultDatabase {
 
   /// What is in a parcel of before, under the MAC of then.
   private func formerContent(_ id: ParcelKey, _ db: Database) throws -> [UInt8]? {
-    let row = try Self.row(
-      "SELECT mac, content FROM carried WHERE id = ? AND digest = zeroblob(16)", [id.bytes.blob], db)
+    let row = try db.row("SELECT mac, content FROM carried WHERE id = ? AND digest = zeroblob(16)", [id.bytes.blob])
     guard let row else { return nil }
     let columns = StoredRow(row: row, what: "a parcel that is carried")
     let content = try columns.bytes("content")

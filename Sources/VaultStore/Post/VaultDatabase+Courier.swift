@@ -38,9 +38,9 @@ extension VaultDatabase {
       do throws(WireError) { after = try courier.encoded() } catch { throw StoreError.invalid(Self.courierText) }
       guard after != bytes else { return value }
       let sealed = try self.keys.sealPlain(after, Self.courierName)
-      try db.execute(
-        sql: "INSERT INTO courier (id, sealed) VALUES (1, ?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed",
-        arguments: [sealed.blob])
+      try db.run(
+        "INSERT INTO courier (id, sealed) VALUES (1, ?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed",
+        [sealed.blob])
       // Should the transaction fail, nothing is found that is sealed so.
       let memory = CourierMemory(sealed: sealed, courier: courier, bytes: after)
       self.courierMemory.withLock { $0 = memory }
@@ -60,12 +60,12 @@ extension VaultDatabase {
   }
 
   static func removeCarried(_ db: Database) throws {
-    try db.execute(sql: "DELETE FROM courier")
-    try db.execute(sql: "DELETE FROM carried")
+    try db.run("DELETE FROM courier")
+    try db.run("DELETE FROM carried")
   }
 
   private static func sealedCourier(_ db: Database) throws -> [UInt8]? {
-    guard let row = try Self.row("SELECT sealed FROM courier", [], db) else { return nil }
+    guard let row = try db.row("SELECT sealed FROM courier") else { return nil }
     return try StoredRow(row: row, what: courierText).bytes("sealed")
   }
 
@@ -88,9 +88,9 @@ extension VaultDatabase {
   }
 
   func carriedContent(_ copy: CopyKey, _ db: Database) throws -> [UInt8]? {
-    let row = try Self.row(
+    let row = try db.row(
       "SELECT id, digest, mac, content FROM carried WHERE id = ? AND digest = ?",
-      [copy.id.bytes.blob, copy.digest.bytes.blob], db)
+      [copy.id.bytes.blob, copy.digest.bytes.blob])
     guard let row else { return nil }
     let columns = StoredRow(row: row, what: "a parcel that is carried")
     let content = try columns.bytes("content")
@@ -155,7 +155,7 @@ package struct CarriedContents {
   }
 
   private func execute(_ sql: String, _ arguments: StatementArguments) throws(StoreError) {
-    do { try db.execute(sql: sql, arguments: arguments) } catch {
+    do { try db.run(sql, arguments) } catch {
       throw StoreError(database: error, path: database.folders.databasePath)
     }
   }

@@ -14,19 +14,18 @@ extension VaultDatabase {
     let mac = try mailboxMAC(group, tag)
     // The same is noted whenever a group is opened.
     let isKnown = try readOne { db in
-      let row = try Self.row(
-        "SELECT mac FROM mailboxes WHERE group_id = ? AND tag = ?", [group.blob, tag.blob], db)
+      let row = try db.row("SELECT mac FROM mailboxes WHERE group_id = ? AND tag = ?", [group.blob, tag.blob])
       return try row.map { try StoredRow(row: $0, what: "a mailbox").bytes("mac") } == mac
     }
     if isKnown { return true }
     return try write { db in
-      try db.execute(
-        sql: """
-          INSERT INTO mailboxes (group_id, tag, mac)
-          SELECT :group, :tag, :mac
-          WHERE (SELECT count(*) FROM mailboxes WHERE group_id = :group AND tag <> :tag) < :limit
-          ON CONFLICT (group_id, tag) DO UPDATE SET mac = excluded.mac
-          """, arguments: ["group": group.blob, "tag": tag.blob, "mac": mac.blob, "limit": Self.mailboxLimit])
+      try db.run(
+        """
+        INSERT INTO mailboxes (group_id, tag, mac)
+        SELECT :group, :tag, :mac
+        WHERE (SELECT count(*) FROM mailboxes WHERE group_id = :group AND tag <> :tag) < :limit
+        ON CONFLICT (group_id, tag) DO UPDATE SET mac = excluded.mac
+        """, ["group": group.blob, "tag": tag.blob, "mac": mac.blob, "limit": Self.mailboxLimit])
       return db.changesCount == 1
     }
   }
@@ -34,8 +33,7 @@ extension VaultDatabase {
   /// The tags of a group. Rows that don't verify are left out.
   package func mailboxes(of group: [UInt8]) throws(StoreError) -> Set<[UInt8]> {
     try read { db in
-      let rows = try Row.fetchAll(
-        db, sql: "SELECT group_id, tag, mac FROM mailboxes WHERE group_id = ?", arguments: [group.blob])
+      let rows = try db.rows("SELECT group_id, tag, mac FROM mailboxes WHERE group_id = ?", [group.blob])
       return Set(try rows.compactMap { try self.mailbox($0, of: group) })
     }
   }
@@ -43,8 +41,7 @@ extension VaultDatabase {
   /// Forgets a mailbox; that there is none is no error.
   package func removeMailbox(group: [UInt8], tag: [UInt8]) throws(StoreError) {
     try write { db in
-      try db.execute(
-        sql: "DELETE FROM mailboxes WHERE group_id = ? AND tag = ?", arguments: [group.blob, tag.blob])
+      try db.run("DELETE FROM mailboxes WHERE group_id = ? AND tag = ?", [group.blob, tag.blob])
     }
   }
 
@@ -53,7 +50,7 @@ extension VaultDatabase {
   }
 
   static func removeMailboxes(of group: [UInt8], _ db: Database) throws {
-    try db.execute(sql: "DELETE FROM mailboxes WHERE group_id = ?", arguments: [group.blob])
+    try db.run("DELETE FROM mailboxes WHERE group_id = ?", [group.blob])
   }
 
   private func mailbox(_ row: Row, of group: [UInt8]) throws(StoreError) -> [UInt8]? {

@@ -32,30 +32,29 @@ extension VaultDatabase {
     let mark = try meetingMark(record.peer)
     try write { db in
       guard try self.isPeer(record.peer, db) else { return }
-      try db.execute(
-        sql: "INSERT INTO meetings (mark, began_at, sealed) VALUES (?, ?, X'')", arguments: [mark.blob, record.beganAt])
+      try db.run("INSERT INTO meetings (mark, began_at, sealed) VALUES (?, ?, X'')", [mark.blob, record.beganAt])
       let number = db.lastInsertedRowID
       let sealed = try self.keys.sealPlain(plain, Self.meetingName(number))
-      try db.execute(sql: "UPDATE meetings SET sealed = ? WHERE number = ?", arguments: [sealed.blob, number])
-      try db.execute(
-        sql: """
-          DELETE FROM meetings WHERE number IN
-            (SELECT number FROM meetings WHERE mark = ? ORDER BY number DESC LIMIT -1 OFFSET ?)
-          """, arguments: [mark.blob, Self.meetingLimitPerPeer])
-      try db.execute(
-        sql: """
-          DELETE FROM meetings WHERE number IN (SELECT number FROM meetings ORDER BY number DESC LIMIT -1 OFFSET ?)
-          """, arguments: [Self.meetingLimit])
-      try db.execute(sql: "DELETE FROM meetings WHERE began_at <= ?", arguments: [Self.meetingEnd(time)])
+      try db.run("UPDATE meetings SET sealed = ? WHERE number = ?", [sealed.blob, number])
+      try db.run(
+        """
+        DELETE FROM meetings WHERE number IN
+          (SELECT number FROM meetings WHERE mark = ? ORDER BY number DESC LIMIT -1 OFFSET ?)
+        """, [mark.blob, Self.meetingLimitPerPeer])
+      try db.run(
+        """
+        DELETE FROM meetings WHERE number IN (SELECT number FROM meetings ORDER BY number DESC LIMIT -1 OFFSET ?)
+        """, [Self.meetingLimit])
+      try db.run("DELETE FROM meetings WHERE began_at <= ?", [Self.meetingEnd(time)])
     }
   }
 
   /// Meetings of the last days, the newest first. Rows that don't verify are left out.
   package func meetings(at time: Int64, limit: Int = meetingLimit) throws(StoreError) -> [MeetingRecord] {
     try read { db in
-      let rows = try Row.fetchAll(
-        db, sql: "SELECT number, mark, began_at, sealed FROM meetings WHERE began_at > ? ORDER BY number DESC LIMIT ?",
-        arguments: [Self.meetingEnd(time), Self.meetingLimit])
+      let rows = try db.rows(
+        "SELECT number, mark, began_at, sealed FROM meetings WHERE began_at > ? ORDER BY number DESC LIMIT ?",
+        [Self.meetingEnd(time), Self.meetingLimit])
       var meetings: [MeetingRecord] = []
       for row in rows where meetings.count < limit {
         do throws(StoreError) { meetings.append(try decodeMeeting(row)) } catch .damaged { continue }
@@ -68,15 +67,15 @@ extension VaultDatabase {
   func removeOldMeetings(at time: Int64) throws(StoreError) {
     let end = Self.meetingEnd(time)
     let isNeeded = try readOne { db in
-      try Self.row("SELECT 1 AS found FROM meetings WHERE began_at <= ? LIMIT 1", [end], db) != nil
+      try db.has("meetings WHERE began_at <= ?", [end])
     }
     guard isNeeded else { return }
-    try write { db in try db.execute(sql: "DELETE FROM meetings WHERE began_at <= ?", arguments: [end]) }
+    try write { db in try db.run("DELETE FROM meetings WHERE began_at <= ?", [end]) }
   }
 
   /// Nothing is kept of when a removed peer was met.
   func forgetMeetings(withPeer peer: Digest, _ db: Database) throws {
-    try db.execute(sql: "DELETE FROM meetings WHERE mark = ?", arguments: [try meetingMark(peer).blob])
+    try db.run("DELETE FROM meetings WHERE mark = ?", [try meetingMark(peer).blob])
   }
 
   private static func meetingEnd(_ time: Int64) -> Int64 {

@@ -8,7 +8,7 @@ extension VaultDatabase {
   /// What a peer was called that was removed, as long as there are messages with it; or nil.
   package func formerName(ofPeer peer: Digest) throws(StoreError) -> String? {
     try readOne { db in
-      guard let row = try Self.row("SELECT sealed FROM former_peers WHERE peer = ?", [peer.blob], db) else {
+      guard let row = try db.row("SELECT sealed FROM former_peers WHERE peer = ?", [peer.blob]) else {
         return nil
       }
       let columns = StoredRow(row: row, what: "the name of a former peer")
@@ -23,13 +23,11 @@ extension VaultDatabase {
     try loseMessages(peer, db)
     let partial = Self.condition(MessageFilter(peer: peer, states: [.partial]))
     for message in try soundMessages(partial, limit: .max, db) { _ = try deleteMessage(message.number, db) }
-    guard try Self.row("SELECT 1 AS found FROM messages WHERE peer = ? LIMIT 1", [peer.blob], db) != nil else { return }
+    guard try db.has("messages WHERE peer = ?", [peer.blob]) else { return }
     // The row of the peer may be damaged, and must go all the same.
     guard name.utf8.count <= 1024, !name.utf8.contains(0) else { return }
     let sealed = try sealedText(name, RecordName(table: Self.formerTable, row: peer.bytes))
-    try db.execute(
-      sql: "INSERT INTO former_peers (peer, sealed) VALUES (?, ?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed",
-      arguments: [peer.blob, sealed.blob])
+    try db.put(into: "former_peers", key: "peer", ["sealed"], [peer.blob, sealed.blob])
   }
 
   /// Nothing comes any more of what is still to go to a peer, or to anybody.
@@ -44,16 +42,16 @@ extension VaultDatabase {
 
   /// Whoever is a peer has its name there.
   static func forgetFormerName(ofPeer peer: Digest, _ db: Database) throws {
-    try db.execute(sql: "DELETE FROM former_peers WHERE peer = ?", arguments: [peer.blob])
+    try db.run("DELETE FROM former_peers WHERE peer = ?", [peer.blob])
   }
 
   /// What is in it goes with it. False if there is none.
   func deleteMessage(_ number: Int64, _ db: Database) throws -> Bool {
-    try db.execute(sql: "DELETE FROM message_parts WHERE number = ?", arguments: [number])
-    try db.execute(sql: "DELETE FROM messages WHERE number = ?", arguments: [number])
+    try db.run("DELETE FROM message_parts WHERE number = ?", [number])
+    try db.run("DELETE FROM messages WHERE number = ?", [number])
     guard db.changesCount == 1 else { return false }
-    try db.execute(
-      sql: "DELETE FROM former_peers WHERE NOT EXISTS (SELECT 1 FROM messages WHERE messages.peer = former_peers.peer)")
+    try db.run(
+      "DELETE FROM former_peers WHERE NOT EXISTS (SELECT 1 FROM messages WHERE messages.peer = former_peers.peer)")
     return true
   }
 
@@ -72,20 +70,18 @@ extension VaultDatabase {
   /// Notes that a plain message was removed: its server keeps it in an archive that is read again. A sealed one is known by its parcels.
   func noteRemoved(_ record: MessageRecord, _ db: Database) throws {
     guard let account = record.account else { return }
-    try db.execute(
-      sql: "INSERT INTO removed_messages (account, mac) VALUES (?, ?) ON CONFLICT DO NOTHING",
-      arguments: [account.blob, try removedMAC(record).blob])
-    try db.execute(
-      sql: "DELETE FROM removed_messages WHERE number <= (SELECT max(number) FROM removed_messages) - ?",
-      arguments: [Self.removedLimit])
+    try db.run(
+      "INSERT INTO removed_messages (account, mac) VALUES (?, ?) ON CONFLICT DO NOTHING",
+      [account.blob, try removedMAC(record).blob])
+    try db.run(
+      "DELETE FROM removed_messages WHERE number <= (SELECT max(number) FROM removed_messages) - ?", [Self.removedLimit]
+    )
   }
 
   /// Whether it is a plain message that was removed.
   func isRemoved(_ record: MessageRecord, _ db: Database) throws -> Bool {
     guard let account = record.account else { return false }
-    return try Self.row(
-      "SELECT 1 AS found FROM removed_messages WHERE mac = ? AND account = ?",
-      [try removedMAC(record).blob, account.blob], db) != nil
+    return try db.has("removed_messages WHERE mac = ? AND account = ?", [try removedMAC(record).blob, account.blob])
   }
 
   /// The id of a plain message is made from what it said, which nobody is to try out on what stays of it.
@@ -119,13 +115,12 @@ extension VaultDatabase {
 
   static func isMessage(_ record: MessageRecord, _ db: Database) throws -> Bool {
     if let peer = record.peer {
-      return try row(
-        "SELECT 1 AS found FROM messages WHERE peer = ? AND direction = ? AND id = ?",
-        [peer.blob, record.direction.rawValue, record.id.blob], db) != nil
+      return try db.has(
+        "messages WHERE peer = ? AND direction = ? AND id = ?", [peer.blob, record.direction.rawValue, record.id.blob])
     }
-    return try row(
-      "SELECT 1 AS found FROM messages WHERE account = ? AND contact = ? AND direction = ? AND id = ?",
-      [record.account?.blob, record.contact, record.direction.rawValue, record.id.blob], db) != nil
+    return try db.has(
+      "messages WHERE account = ? AND contact = ? AND direction = ? AND id = ?",
+      [record.account?.blob, record.contact, record.direction.rawValue, record.id.blob])
   }
 
   func checkCorrespondent(_ record: MessageRecord, _ db: Database) throws {

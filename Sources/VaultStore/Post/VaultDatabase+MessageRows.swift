@@ -45,7 +45,7 @@ extension VaultDatabase {
 
   /// The message with this number, or nil if there is none. Throws if its row doesn't verify.
   func storedMessage(_ number: Int64, _ db: Database) throws -> MessageRecord? {
-    let row = try Self.row("SELECT \(Self.messageColumns) FROM messages WHERE number = ?", [number], db)
+    let row = try db.row("SELECT \(Self.messageColumns) FROM messages WHERE number = ?", [number])
     guard let row else { return nil }
     let record = try decodeMessage(row)
     guard record.number == number else { throw StoreError.damaged(Self.messageName(number)) }
@@ -56,9 +56,9 @@ extension VaultDatabase {
   func storedMessage(
     _ direction: MessageRecord.Direction, _ peer: Digest, _ id: [UInt8], _ db: Database
   ) throws -> MessageRecord? {
-    let row = try Self.row(
+    let row = try db.row(
       "SELECT \(Self.messageColumns) FROM messages WHERE peer = ? AND direction = ? AND id = ?",
-      [peer.blob, direction.rawValue, id.blob], db)
+      [peer.blob, direction.rawValue, id.blob])
     guard let row else { return nil }
     let record = try decodeMessage(row)
     guard record.peer == peer, record.direction == direction, record.id == id else {
@@ -72,12 +72,11 @@ extension VaultDatabase {
     _ condition: Condition, isOldestFirst: Bool = false, limit: Int, _ db: Database
   ) throws -> [MessageRecord] {
     let arguments = condition.arguments + StatementArguments([max(0, limit)])
-    return try Row.fetchAll(
-      db,
-      sql: """
-        SELECT \(Self.messageColumns) FROM messages WHERE \(condition.sql)
-        ORDER BY number \(isOldestFirst ? "ASC" : "DESC") LIMIT ?
-        """, arguments: arguments
+    return try db.rows(
+      """
+      SELECT \(Self.messageColumns) FROM messages WHERE \(condition.sql)
+      ORDER BY number \(isOldestFirst ? "ASC" : "DESC") LIMIT ?
+      """, arguments
     ).compactMap { row in
       do throws(StoreError) { return try decodeMessage(row) } catch .damaged { return nil }
     }
@@ -120,12 +119,12 @@ extension VaultDatabase {
 
   /// Stores a new message, and returns it with its number.
   func insertMessage(_ record: MessageRecord, _ db: Database) throws -> MessageRecord {
-    try db.execute(
-      sql: """
-        INSERT INTO messages (id, direction, peer, account, contact, state, byte_count, stored_at, expires_at, sealed)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, X'')
-        """,
-      arguments: [
+    try db.run(
+      """
+      INSERT INTO messages (id, direction, peer, account, contact, state, byte_count, stored_at, expires_at, sealed)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, X'')
+      """,
+      [
         record.id.blob, record.direction.rawValue, record.peer?.blob, record.account?.blob, record.contact,
         record.state.rawValue, record.byteCount, record.storedAt, record.expiresAt,
       ])
@@ -137,9 +136,9 @@ extension VaultDatabase {
 
   /// Stores what may change of a message.
   func putMessage(_ record: MessageRecord, _ db: Database) throws {
-    try db.execute(
-      sql: "UPDATE messages SET state = ?, expires_at = ?, sealed = ? WHERE number = ?",
-      arguments: [record.state.rawValue, record.expiresAt, try sealed(record).blob, record.number])
+    try db.run(
+      "UPDATE messages SET state = ?, expires_at = ?, sealed = ? WHERE number = ?",
+      [record.state.rawValue, record.expiresAt, try sealed(record).blob, record.number])
   }
 
   func sealPart(_ part: Int, _ content: HeldSecret, of record: MessageRecord) throws(StoreError) -> [UInt8] {
@@ -151,9 +150,9 @@ extension VaultDatabase {
 
   /// False if the part is there already.
   static func insertPart(_ part: Int, _ sealed: [UInt8], of number: Int64, _ db: Database) throws -> Bool {
-    try db.execute(
-      sql: "INSERT INTO message_parts (number, part, sealed) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-      arguments: [number, part, sealed.blob])
+    try db.run(
+      "INSERT INTO message_parts (number, part, sealed) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+      [number, part, sealed.blob])
     return db.changesCount == 1
   }
 

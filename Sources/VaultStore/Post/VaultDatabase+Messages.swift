@@ -86,8 +86,7 @@ extension VaultDatabase {
   package func hasMessages(_ filter: MessageFilter) throws(StoreError) -> Bool {
     let condition = Self.condition(filter)
     return try readOne { db in
-      try Row.fetchOne(
-        db, sql: "SELECT 1 AS found FROM messages WHERE \(condition.sql) LIMIT 1", arguments: condition.arguments)
+      try db.row("SELECT 1 AS found FROM messages WHERE \(condition.sql) LIMIT 1", condition.arguments)
         != nil
     }
   }
@@ -97,8 +96,7 @@ extension VaultDatabase {
   package func messagePart(_ number: Int64, part: Int) throws(StoreError) -> HeldSecret? {
     let found = try read { db -> (record: MessageRecord, sealed: [UInt8])? in
       guard let record = try self.storedMessage(number, db) else { return nil }
-      let row = try Self.row(
-        "SELECT sealed FROM message_parts WHERE number = ? AND part = ?", [number, part], db)
+      let row = try db.row("SELECT sealed FROM message_parts WHERE number = ? AND part = ?", [number, part])
       guard let row else {
         if record.kind == .text, part == 0 { throw StoreError.damaged(Self.messageName(number)) }
         return nil
@@ -160,15 +158,15 @@ extension VaultDatabase {
   }
 
   private static func messageCounts(_ peer: Digest, _ db: Database) throws -> MessageCounts {
-    let row = try row(
+    let row = try db.row(
       """
       SELECT count(*) AS messages, coalesce(sum(byte_count), 0) AS bytes FROM messages
       WHERE peer = ? AND direction = 'received'
-      """, [peer.blob], db)
+      """, [peer.blob])
     guard let row else { throw StoreError.damaged("the table of messages") }
     let columns = StoredRow(row: row, what: "the table of messages")
     return MessageCounts(
-      count: try columns.number("messages", in: 0...Int.max), bytes: try columns.integer("bytes"))
+      count: try columns.count("messages"), bytes: try columns.integer("bytes"))
   }
 
   /// Whether a message fits in what its peer may leave here, with all else that is kept for it.
@@ -187,13 +185,13 @@ extension VaultDatabase {
   /// Whether something of a peer's message has come that isn't here any more: it was deleted, or its parts didn't make up what they should.
   package func wasRemoved(peer: Digest, id: [UInt8]) throws(StoreError) -> Bool {
     try readOne { db in
-      try Self.row(
+      try db.row(
         """
         SELECT 1 AS found FROM parcels WHERE message_id = ? AND peer = ? AND direction = 'received' AND NOT EXISTS
           (SELECT 1 FROM messages WHERE messages.peer = parcels.peer AND messages.direction = 'received'
             AND messages.id = parcels.message_id)
         LIMIT 1
-        """, [id.blob, peer.blob], db) != nil
+        """, [id.blob, peer.blob]) != nil
     }
   }
 

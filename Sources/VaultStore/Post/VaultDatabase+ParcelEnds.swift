@@ -14,7 +14,7 @@ extension VaultDatabase {
     let arguments: StatementArguments = [time, isTooEarly ? Int64.min : longAgo]
     let condition = "expires_at <= ? AND (state <> 'withdrawn' OR expires_at <= ?)"
     let isNeeded = try readOne { db in
-      try Self.row("SELECT 1 AS found FROM parcels WHERE \(condition) LIMIT 1", arguments, db) != nil
+      try db.has("parcels WHERE \(condition)", arguments)
     }
     guard isNeeded else { return [] }
     let (ended, hasForgotten) = try write { db -> ([ParcelRecord], Bool) in
@@ -100,7 +100,7 @@ extension VaultDatabase {
     try loseMessages(nil, db)
     try Self.removeCarried(db)
     // SQLite keeps the highest number that there ever was, from the first row on: it counts them.
-    try db.execute(sql: "DELETE FROM meetings; DELETE FROM sqlite_sequence WHERE name = 'meetings'")
+    try db.run("DELETE FROM meetings; DELETE FROM sqlite_sequence WHERE name = 'meetings'")
     return isRoomy == true
   }
 

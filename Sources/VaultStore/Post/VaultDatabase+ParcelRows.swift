@@ -36,7 +36,7 @@ extension VaultDatabase {
   static let messageCondition = "message_id = ? AND peer = ? AND direction = 'message'"
 
   static func isParcel(_ id: [UInt8], _ db: Database) throws -> Bool {
-    try row("SELECT 1 AS found FROM parcels WHERE id = ?", [id.blob], db) != nil
+    try db.has("parcels WHERE id = ?", [id.blob])
   }
 
   static func stored(
@@ -51,7 +51,7 @@ extension VaultDatabase {
 
   static func parcelRow(_ id: [UInt8], with column: String? = nil, _ db: Database) throws -> Row? {
     let columns = column.map { "\(parcelColumns), \($0)" } ?? parcelColumns
-    return try row("SELECT \(columns) FROM parcels WHERE id = ?", [id.blob], db)
+    return try db.row("SELECT \(columns) FROM parcels WHERE id = ?", [id.blob])
   }
 
   /// The row of a parcel, or nil if there is none. Throws if it doesn't verify.
@@ -64,14 +64,13 @@ extension VaultDatabase {
   func placedParcels(
     where condition: String, _ arguments: StatementArguments = [], from table: String = "parcels", _ db: Database
   ) throws -> [PlacedParcel] {
-    try Row.fetchAll(db, sql: "SELECT \(Self.parcelColumns) FROM \(table) WHERE \(condition)", arguments: arguments)
-      .map { row in
-        let columns = StoredRow(row: row, what: "the table of parcels")
-        let id = try? columns.bytes("id", count: ParcelRecord.idByteCount)
-        var parcel: StoredParcel?
-        do throws(StoreError) { parcel = try decodeParcel(row) } catch .damaged { parcel = nil }
-        return PlacedParcel(place: try columns.integer("place"), id: id, parcel: parcel)
-      }
+    try db.rows("SELECT \(Self.parcelColumns) FROM \(table) WHERE \(condition)", arguments).map { row in
+      let columns = StoredRow(row: row, what: "the table of parcels")
+      let id = try? columns.bytes("id", count: ParcelRecord.idByteCount)
+      var parcel: StoredParcel?
+      do throws(StoreError) { parcel = try decodeParcel(row) } catch .damaged { parcel = nil }
+      return PlacedParcel(place: try columns.integer("place"), id: id, parcel: parcel)
+    }
   }
 
   /// Records that verify, oldest first.
@@ -113,12 +112,10 @@ extension VaultDatabase {
 
   func insertParcel(_ parcel: StoredParcel, content: [UInt8]?, secret: [UInt8]?, _ db: Database) throws {
     let record = parcel.record
-    try db.execute(
-      sql: """
-        INSERT INTO parcels (id, direction, state, peer, secret_id, delivery, message_id, group_id, expires_at,
-          next_attempt_at, sealed, secret) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-      arguments: [
+    try db.insert(
+      into: "parcels",
+      "id, direction, state, peer, secret_id, delivery, message_id, group_id, expires_at, next_attempt_at, sealed, secret",
+      [
         record.id.blob, record.direction.rawValue, record.state.rawValue, record.peer.blob, record.secretID?.blob,
         record.delivery, record.message?.blob, Self.groupColumn(record), record.expiresAt, record.nextAttemptAt,
         try sealed(parcel).blob, secret?.blob,
@@ -129,33 +126,29 @@ extension VaultDatabase {
   /// Stores what may change of a parcel.
   func putParcel(_ parcel: StoredParcel, _ content: ParcelContentChange, at place: Int64, _ db: Database) throws {
     let record = parcel.record
-    try db.execute(
-      sql: """
-        UPDATE parcels SET state = ?, group_id = ?, next_attempt_at = ?, sealed = ?,
-          secret = CASE WHEN ? THEN secret END WHERE place = ?
-        """,
-      arguments: [
+    try db.run(
+      """
+      UPDATE parcels SET state = ?, group_id = ?, next_attempt_at = ?, sealed = ?,
+        secret = CASE WHEN ? THEN secret END WHERE place = ?
+      """,
+      [
         record.state.rawValue, Self.groupColumn(record), record.nextAttemptAt, try sealed(parcel).blob,
         parcel.hasSecret, place,
       ])
     switch content {
     case .keep: return
     case .set(let bytes): try Self.setContent(bytes, at: place, db)
-    case .clear: try db.execute(sql: "DELETE FROM parcel_contents WHERE place = ?", arguments: [place])
+    case .clear: try db.run("DELETE FROM parcel_contents WHERE place = ?", [place])
     }
   }
 
   private static func setContent(_ content: [UInt8], at place: Int64, _ db: Database) throws {
-    try db.execute(
-      sql: """
-        INSERT INTO parcel_contents (place, content) VALUES (?, ?)
-        ON CONFLICT (place) DO UPDATE SET content = excluded.content
-        """, arguments: [place, content.blob])
+    try db.put(into: "parcel_contents", key: "place", ["content"], [place, content.blob])
   }
 
   /// What was in it goes with it.
   static func deleteParcel(at place: Int64, _ db: Database) throws {
-    try db.execute(sql: "DELETE FROM parcels WHERE place = ?", arguments: [place])
+    try db.run("DELETE FROM parcels WHERE place = ?", [place])
   }
 
   private static func groupColumn(_ record: ParcelRecord) -> (any DatabaseValueConvertible)? {

@@ -30,9 +30,9 @@ extension VaultDatabase {
   private func isWanted(_ record: ParcelRecord, _ db: Database) throws -> Bool {
     guard record.direction == .request else { return true }
     if let delivery = record.delivery {
-      let waiting = try Self.row(
+      let waiting = try db.row(
         "SELECT 1 AS found FROM outbox WHERE id = ? AND recipient = ? AND state = 'waiting'",
-        [delivery, record.peer.blob], db)
+        [delivery, record.peer.blob])
       guard waiting != nil else { return false }
       return try !soundParcels(where: "delivery = ?", [delivery], db)
         .contains { $0.state == .waiting || $0.state == .posted }
@@ -79,7 +79,7 @@ extension VaultDatabase {
 
   func parcelContent(_ id: [UInt8], _ db: Database) throws -> [UInt8]? {
     guard let (place, parcel) = try placedParcel(id, db), let digest = parcel.content else { return nil }
-    let row = try Row.fetchOne(db, sql: "SELECT content FROM parcel_contents WHERE place = ?", arguments: [place])
+    let row = try db.row("SELECT content FROM parcel_contents WHERE place = ?", [place])
     guard let row else { return nil }
     let columns = StoredRow(row: row, what: Self.parcelName(id))
     let content = try columns.bytes("content")
@@ -193,7 +193,7 @@ extension VaultDatabase {
         let secret = try Bool.fetchOne(
           db, sql: "SELECT secret IS NOT NULL FROM parcels WHERE id = ?", arguments: [id.blob])
         hasForgotten = hasForgotten || secret == true
-        try db.execute(sql: "DELETE FROM parcels WHERE id = ?", arguments: [id.blob])
+        try db.run("DELETE FROM parcels WHERE id = ?", [id.blob])
       }
       return hasForgotten
     }
@@ -207,23 +207,22 @@ extension VaultDatabase {
     try read { db in
       let waiting = "state = 'waiting' AND direction = 'received'"
       let contents = "FROM parcel_contents JOIN parcels USING (place) WHERE"
-      let row = try Row.fetchOne(
-        db,
-        sql: """
-          SELECT (SELECT count(*) FROM parcels WHERE \(waiting) AND peer = :peer) AS waiting,
-            (SELECT coalesce(sum(length(content)), 0) \(contents) \(waiting) AND peer = :peer) AS bytes,
-            (SELECT count(*) FROM parcels WHERE peer = :peer AND direction = 'received') AS known,
-            (SELECT count(*) FROM parcels WHERE \(waiting)) AS waiting_of_all,
-            (SELECT coalesce(sum(length(content)), 0) \(contents) direction = 'answer' AND peer = :peer) AS answer_bytes,
-            (SELECT coalesce(sum(length(content)), 0) \(contents) direction = 'answer') AS all_answer_bytes
-          """, arguments: ["peer": peer.blob])
+      let row = try db.row(
+        """
+        SELECT (SELECT count(*) FROM parcels WHERE \(waiting) AND peer = :peer) AS waiting,
+          (SELECT coalesce(sum(length(content)), 0) \(contents) \(waiting) AND peer = :peer) AS bytes,
+          (SELECT count(*) FROM parcels WHERE peer = :peer AND direction = 'received') AS known,
+          (SELECT count(*) FROM parcels WHERE \(waiting)) AS waiting_of_all,
+          (SELECT coalesce(sum(length(content)), 0) \(contents) direction = 'answer' AND peer = :peer) AS answer_bytes,
+          (SELECT coalesce(sum(length(content)), 0) \(contents) direction = 'answer') AS all_answer_bytes
+        """, ["peer": peer.blob])
       guard let row else { throw StoreError.damaged("the table of parcels") }
       let columns = StoredRow(row: row, what: "the table of parcels")
       return ParcelCounts(
-        count: try columns.number("waiting", in: 0...Int.max), bytes: try columns.number("bytes", in: 0...Int.max),
-        known: try columns.number("known", in: 0...Int.max), all: try columns.number("waiting_of_all", in: 0...Int.max),
-        answerBytes: try columns.number("answer_bytes", in: 0...Int.max),
-        allAnswerBytes: try columns.number("all_answer_bytes", in: 0...Int.max))
+        count: try columns.count("waiting"), bytes: try columns.count("bytes"),
+        known: try columns.count("known"), all: try columns.count("waiting_of_all"),
+        answerBytes: try columns.count("answer_bytes"),
+        allAnswerBytes: try columns.count("all_answer_bytes"))
     }
   }
 
@@ -234,8 +233,8 @@ extension VaultDatabase {
   ) throws(StoreError) -> Bool {
     let condition = Self.condition(direction, states)
     return try readOne { db in
-      let row = try Self.row(
-        "SELECT 1 AS found FROM parcels WHERE \(condition) AND next_attempt_at <= ? LIMIT 1", [dueAt ?? .max], db)
+      let row = try db.row(
+        "SELECT 1 AS found FROM parcels WHERE \(condition) AND next_attempt_at <= ? LIMIT 1", [dueAt ?? .max])
       return row != nil
     }
   }

@@ -75,13 +75,12 @@ extension VaultDatabase {
 
   /// The fragments that belong to shares of this device, with the descriptions of their secrets.
   private static func ownFragments(_ db: Database) throws -> [(FragmentRecord, String?)] {
-    try Row.fetchAll(
-      db,
-      sql: """
-        SELECT f.secret_id, f.fragment_index, f.byte_count, f.trailer_byte_count, f.pieces, f.complete, f.expires_at,
-          f.header_digest, f.source, s.description
-        FROM secrets s JOIN fragments f ON f.secret_id = s.id AND f.fragment_index = s.own_index WHERE f.complete = 1
-        """
+    try db.rows(
+      """
+      SELECT f.secret_id, f.fragment_index, f.byte_count, f.trailer_byte_count, f.pieces, f.complete, f.expires_at,
+        f.header_digest, f.source, s.description
+      FROM secrets s JOIN fragments f ON f.secret_id = s.id AND f.fragment_index = s.own_index WHERE f.complete = 1
+      """
     )
     .map { row in
       (try decodeFragment(row), try StoredRow(row: row, what: "a secret").optionalText("description"))

@@ -88,10 +88,9 @@ extension VaultDatabase {
     guard let secret = try self.secret(where: "id", id.blob, db) else {
       return try tombstone(id, db).map { .deleted(DeletedCompanion(secretID: id, deletedAt: $0)) }
     }
-    let row = try Row.fetchOne(
-      db, sql: "SELECT epoch, sealed FROM shares WHERE secret_id = ? ORDER BY epoch DESC LIMIT 1", arguments: [id.blob])
+    let row = try db.row("SELECT epoch, sealed FROM shares WHERE secret_id = ? ORDER BY epoch DESC LIMIT 1", [id.blob])
     let columns = row.map { StoredRow(row: $0, what: "the share of secret \(hexadecimal(id))") }
-    let sealed = try columns?.bytes("sealed", count: nil)
+    let sealed = try columns?.bytes("sealed")
     guard (sealed == nil) == (secret.ownIndex == nil) else {
       throw StoreError.damaged("secret \(hexadecimal(id))")
     }
@@ -226,18 +225,17 @@ extension VaultDatabase {
         try self.put(trust.identity, trust.sealed, db)
       }
       let kept = Set(trust.peers.map(\.record.digest))
-      let removed = try Row.fetchAll(db, sql: "SELECT digest FROM peers").map {
+      let removed = try db.rows("SELECT digest FROM peers").map {
         try StoredRow(row: $0, what: "a peer").digest("digest")
       }.filter { !kept.contains($0) }
       // Names and keys of those who have gone may be others' by now.
       for digest in removed {
-        try db.execute(
-          sql:
-            "UPDATE peers SET name_key = hex(digest), signing_key = randomblob(32), noise_key = randomblob(32), box_key = randomblob(32) WHERE digest = ?",
-          arguments: [digest.blob])
+        try db.run(
+          "UPDATE peers SET name_key = hex(digest), signing_key = randomblob(32), noise_key = randomblob(32), box_key = randomblob(32) WHERE digest = ?",
+          [digest.blob])
       }
       for peer in trust.peers {
-        try db.execute(sql: "DELETE FROM peers WHERE digest = ?", arguments: [peer.record.digest.blob])
+        try db.run("DELETE FROM peers WHERE digest = ?", [peer.record.digest.blob])
       }
       for peer in trust.peers {
         try self.put(peer, db)
@@ -269,7 +267,7 @@ extension VaultDatabase {
     """
 
   static func ids(_ sql: String, _ db: Database) throws -> [[UInt8]] {
-    try Row.fetchAll(db, sql: sql).compactMap { row in
+    try db.rows(sql).compactMap { row in
       let id = try StoredRow(row: row, what: "a secret").bytes(row.columnNames.first ?? "id", count: nil)
       return id.count == SecretRecord.idByteCount ? id : nil
     }
@@ -295,8 +293,7 @@ extension VaultDatabase {
       let known = try? self.secret(where: "id", secret.id.blob, db)
       if known == nil {
         // Also one that is there and doesn't verify.
-        try db.execute(
-          sql: "DELETE FROM secrets WHERE id = ? OR ask_tag = ?", arguments: [secret.id.blob, secret.askTag.blob])
+        try db.run("DELETE FROM secrets WHERE id = ? OR ask_tag = ?", [secret.id.blob, secret.askTag.blob])
         try self.insert(secret, db)
         isNews = true
       } else if known?.headerDigest != secret.headerDigest {
@@ -328,13 +325,11 @@ extension VaultDatabase {
   private func takeUpRest(of companion: SecretCompanion, fragments: Set<Int>, _ db: Database) throws {
     let id = companion.secret.id
     try update(companion.secret, db)
-    try db.execute(sql: "DELETE FROM policies WHERE secret_id = ?", arguments: [id.blob])
+    try db.run("DELETE FROM policies WHERE secret_id = ?", [id.blob])
     if let policy = companion.policy { try insertPolicy(policy, ofSecret: id, db) }
     let removed = Set(try introductions(ofSecret: id, db).filter { $0.state == .removed }.map(\.digest))
     for introduction in companion.introductions where !removed.contains(introduction.digest) {
-      try db.execute(
-        sql: "DELETE FROM introductions WHERE secret_id = ? AND digest = ?",
-        arguments: [id.blob, introduction.digest.blob])
+      try db.run("DELETE FROM introductions WHERE secret_id = ? AND digest = ?", [id.blob, introduction.digest.blob])
       try put(introduction, db)
     }
     try takeUp(companion.deliveries, of: id, fragments: fragments, db)
@@ -365,8 +360,7 @@ extension VaultDatabase {
   func takeUp(_ delivery: NewOutboxRecord, fragments: Set<Int>, _ db: Database) throws {
     let number = try Self.insert(delivery, db)
     guard delivery.hasFragment, let index = delivery.index, !fragments.contains(index) else { return }
-    try db.execute(
-      sql: "UPDATE outbox SET state = 'cancelled', payload = x'', last_error = ? WHERE id = ?",
-      arguments: [Self.unknownEnd, number])
+    try db.run(
+      "UPDATE outbox SET state = 'cancelled', payload = x'', last_error = ? WHERE id = ?", [Self.unknownEnd, number])
   }
 }

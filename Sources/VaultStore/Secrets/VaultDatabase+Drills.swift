@@ -20,12 +20,11 @@ extension VaultDatabase {
       guard try self.secret(where: "id", drill.secretID.blob, db) != nil else {
         throw StoreError.notFound("the secret")
       }
-      try db.execute(
-        sql: "INSERT OR REPLACE INTO drills (\(Self.drillColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        arguments: [
+      try db.insert(
+        "OR REPLACE", into: "drills", Self.drillColumns,
+        [
           drill.secretID.blob, drill.checkedAt, drill.answered, drill.needed, drill.isRecoverable,
-          Int64(drill.warned.rawValue), holders.blob, mac.blob,
-          drill.isRecoverableElsewhere,
+          Int64(drill.warned.rawValue), holders.blob, mac.blob, drill.isRecoverableElsewhere,
         ])
     }
   }
@@ -33,17 +32,16 @@ extension VaultDatabase {
   /// The last drill of a secret; nil if there was none, or what is kept of it doesn't verify: then the next one finds out anew.
   package func drill(ofSecret id: [UInt8]) throws(StoreError) -> DrillRecord? {
     try read { db in
-      try Row.fetchOne(
-        db, sql: "SELECT \(Self.drillColumns) FROM drills WHERE secret_id = ?", arguments: [id.blob]
-      )
-      .flatMap { try self.soundDrill($0) }
+      try db.row("SELECT \(Self.drillColumns) FROM drills WHERE secret_id = ?", [id.blob]).flatMap {
+        try self.soundDrill($0)
+      }
     }
   }
 
   /// The last drill of each secret that was drilled, by id, without those that don't verify.
   package func drills() throws(StoreError) -> [[UInt8]: DrillRecord] {
     try read { db in
-      let drills = try Row.fetchAll(db, sql: "SELECT \(Self.drillColumns) FROM drills").compactMap {
+      let drills = try db.rows("SELECT \(Self.drillColumns) FROM drills").compactMap {
         try self.soundDrill($0)
       }
       return Dictionary(drills.map { ($0.secretID, $0) }) { first, _ in first }
@@ -58,7 +56,7 @@ extension VaultDatabase {
   private func decodeDrill(_ row: Row) throws(StoreError) -> DrillRecord {
     let id = try StoredRow(row: row, what: "a drill").bytes("secret_id", count: SecretRecord.idByteCount)
     let columns = StoredRow(row: row, what: "the drill of secret \(hexadecimal(id))")
-    let encoded = try columns.bytes("holders", count: nil)
+    let encoded = try columns.bytes("holders")
     let holders: DrillHolders
     do throws(WireError) {
       holders = try DrillHolders.decode(encoded, limit: DrillHolders.byteLimit)
@@ -71,9 +69,7 @@ extension VaultDatabase {
       secretID: id, checkedAt: try columns.integer("checked_at"), answered: try columns.number("answered", in: 0...255),
       needed: try columns.number("needed", in: 1...255), isRecoverable: try columns.flag("recoverable"),
       isRecoverableElsewhere: elsewhere.map { $0 == 1 }, warned: warned, holders: holders.holders)
-    guard macsMatch(try columns.bytes("mac", count: 32), try drillMAC(drill, encoded)) else {
-      throw .damaged(columns.what)
-    }
+    try columns.verify(try drillMAC(drill, encoded))
     return drill
   }
 

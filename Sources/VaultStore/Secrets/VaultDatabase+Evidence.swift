@@ -29,14 +29,14 @@ extension VaultDatabase {
       evidence.secretID.count == SecretRecord.idByteCount
     else { throw .invalid("the evidence") }
     return try write { db in
-      try db.execute(
-        sql: """
-          INSERT OR IGNORE INTO evidence (secret_id, header_digest, header, peer, seen_at)
-          SELECT :id, :digest, :header, :peer, :time
-          WHERE (SELECT count(*) FROM evidence WHERE secret_id = :id) < :secretLimit
-            AND (SELECT count(*) FROM evidence WHERE peer = :peer) < :peerLimit
-          """,
-        arguments: [
+      try db.run(
+        """
+        INSERT OR IGNORE INTO evidence (secret_id, header_digest, header, peer, seen_at)
+        SELECT :id, :digest, :header, :peer, :time
+        WHERE (SELECT count(*) FROM evidence WHERE secret_id = :id) < :secretLimit
+          AND (SELECT count(*) FROM evidence WHERE peer = :peer) < :peerLimit
+        """,
+        [
           "id": evidence.secretID.blob, "digest": evidence.headerDigest.blob, "header": evidence.header.blob,
           "peer": evidence.peer.blob, "time": evidence.seenAt, "secretLimit": Self.evidenceLimits.secret,
           "peerLimit": Self.evidenceLimits.peer,
@@ -48,16 +48,14 @@ extension VaultDatabase {
   /// The evidence about a secret, oldest first.
   package func evidence(aboutSecret id: [UInt8]) throws(StoreError) -> [EvidenceRecord] {
     try read { db in
-      try Row.fetchAll(
-        db,
-        sql: "SELECT secret_id, header_digest, header, peer, seen_at FROM evidence WHERE secret_id = ? ORDER BY id",
-        arguments: [id.blob]
-      )
-      .map { row in
+      try db.rows(
+        "SELECT secret_id, header_digest, header, peer, seen_at FROM evidence WHERE secret_id = ? ORDER BY id",
+        [id.blob]
+      ).map { row in
         let columns = StoredRow(row: row, what: "the evidence about secret \(hexadecimal(id))")
         return EvidenceRecord(
           secretID: try columns.bytes("secret_id", count: SecretRecord.idByteCount),
-          headerDigest: try columns.digest("header_digest"), header: try columns.bytes("header", count: nil),
+          headerDigest: try columns.digest("header_digest"), header: try columns.bytes("header"),
           peer: try columns.digest("peer"), seenAt: try columns.integer("seen_at"))
       }
     }

@@ -60,9 +60,7 @@ extension VaultDatabase {
   /// Throws a partial fragment away, with its file. A complete one is left alone.
   package func discardPartial(of id: [UInt8], index: Int) throws(StoreError) {
     let removed = try write { db in
-      try db.execute(
-        sql: "DELETE FROM fragments WHERE secret_id = ? AND fragment_index = ? AND complete = 0",
-        arguments: [id.blob, index])
+      try db.run("DELETE FROM fragments WHERE secret_id = ? AND fragment_index = ? AND complete = 0", [id.blob, index])
       return db.changesCount == 1
     }
     if removed { try fragments.remove(id, index) }
@@ -71,26 +69,20 @@ extension VaultDatabase {
   // MARK: - Rows
 
   static func fragments(of id: [UInt8], _ db: Database) throws -> [FragmentRecord] {
-    try Row.fetchAll(
-      db, sql: "SELECT \(fragmentColumns) FROM fragments WHERE secret_id = ? ORDER BY fragment_index",
-      arguments: [id.blob]
-    )
-    .map { try decodeFragment($0) }
+    try db.rows("SELECT \(fragmentColumns) FROM fragments WHERE secret_id = ? ORDER BY fragment_index", [id.blob]).map {
+      try decodeFragment($0)
+    }
   }
 
   static func expiredFragments(at time: Int64, _ db: Database) throws -> [FragmentRecord] {
-    try Row.fetchAll(
-      db, sql: "SELECT \(fragmentColumns) FROM fragments WHERE complete = 0 AND expires_at <= ?", arguments: [time]
-    )
-    .map { try decodeFragment($0) }
+    try db.rows("SELECT \(fragmentColumns) FROM fragments WHERE complete = 0 AND expires_at <= ?", [time]).map {
+      try decodeFragment($0)
+    }
   }
 
   static func fragment(_ id: [UInt8], _ index: Int, _ db: Database) throws -> FragmentRecord? {
-    try Row.fetchOne(
-      db, sql: "SELECT \(fragmentColumns) FROM fragments WHERE secret_id = ? AND fragment_index = ?",
-      arguments: [id.blob, index]
-    )
-    .map { try decodeFragment($0) }
+    try db.row("SELECT \(fragmentColumns) FROM fragments WHERE secret_id = ? AND fragment_index = ?", [id.blob, index])
+      .map { try decodeFragment($0) }
   }
 
   static func decodeFragment(_ row: Row) throws(StoreError) -> FragmentRecord {
@@ -103,7 +95,7 @@ extension VaultDatabase {
     }
     return FragmentRecord(
       secretID: id, index: try columns.number("fragment_index", in: 1...255), byteCount: byteCount,
-      trailerByteCount: trailer, pieces: try columns.number("pieces", in: 0...Int.max),
+      trailerByteCount: trailer, pieces: try columns.count("pieces"),
       isComplete: try columns.flag("complete"), expiresAt: try columns.optionalInteger("expires_at"),
       headerDigest: try columns.digest("header_digest"), source: try columns.optionalDigest("source"))
   }
@@ -113,9 +105,9 @@ extension VaultDatabase {
       fragment.byteCount >= 0, fragment.trailerByteCount >= 0,
       !fragment.byteCount.addingReportingOverflow(fragment.trailerByteCount).overflow
     else { throw StoreError.invalid("the fragment") }
-    try db.execute(
-      sql: "INSERT OR REPLACE INTO fragments (\(fragmentColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      arguments: [
+    try db.insert(
+      "OR REPLACE", into: "fragments", fragmentColumns,
+      [
         fragment.secretID.blob, fragment.index, fragment.byteCount, fragment.trailerByteCount, fragment.pieces,
         fragment.isComplete, fragment.expiresAt, fragment.headerDigest.blob, fragment.source?.blob,
       ])
@@ -124,11 +116,10 @@ extension VaultDatabase {
   private static func update(
     _ id: [UInt8], _ index: Int, pieces: Int, expiresAt: Int64?, _ db: Database
   ) throws {
-    try db.execute(
-      sql: """
-        UPDATE fragments SET pieces = ?, expires_at = ? WHERE secret_id = ? AND fragment_index = ? AND complete = 0
-        """,
-      arguments: [pieces, expiresAt, id.blob, index])
+    try db.run(
+      """
+      UPDATE fragments SET pieces = ?, expires_at = ? WHERE secret_id = ? AND fragment_index = ? AND complete = 0
+      """, [pieces, expiresAt, id.blob, index])
     guard db.changesCount == 1 else { throw StoreError.notFound("the partial fragment") }
   }
 }

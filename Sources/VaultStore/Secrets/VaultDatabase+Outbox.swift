@@ -119,9 +119,8 @@ extension VaultDatabase {
     try write { db in
       let others = "kind = '\(Self.introductionKind)' AND secret_id = ? AND recipient <> ?"
       _ = try self.cancelDeliveries(where: others, [id.blob, recipient.blob], reason: "to be said anew", db)
-      try db.execute(
-        sql: "UPDATE outbox SET state = 'cancelled' WHERE state = 'delivered' AND \(others)",
-        arguments: [id.blob, recipient.blob])
+      try db.run(
+        "UPDATE outbox SET state = 'cancelled' WHERE state = 'delivered' AND \(others)", [id.blob, recipient.blob])
     }
   }
 
@@ -141,13 +140,11 @@ extension VaultDatabase {
   /// The ids of secrets of which a share was delivered to this recipient.
   package func secretsDelivered(to recipient: Digest) throws(StoreError) -> [[UInt8]] {
     try read { db in
-      try Row.fetchAll(
-        db,
-        sql: """
-          SELECT DISTINCT secret_id FROM outbox
-          WHERE recipient = ? AND state = 'delivered' AND secret_id IS NOT NULL AND \(Self.isShare)
-          """,
-        arguments: [recipient.blob]
+      try db.rows(
+        """
+        SELECT DISTINCT secret_id FROM outbox
+        WHERE recipient = ? AND state = 'delivered' AND secret_id IS NOT NULL AND \(Self.isShare)
+        """, [recipient.blob]
       )
       .map {
         try StoredRow(row: $0, what: "a delivery in the outbox").bytes("secret_id", count: SecretRecord.idByteCount)
@@ -158,13 +155,11 @@ extension VaultDatabase {
   /// The ids of secrets of which this recipient has a share, or shall get one.
   package func secretsWithShare(for recipient: Digest) throws(StoreError) -> [[UInt8]] {
     try read { db in
-      try Row.fetchAll(
-        db,
-        sql: """
-          SELECT DISTINCT secret_id FROM outbox
-          WHERE recipient = ? AND state <> 'cancelled' AND secret_id IS NOT NULL AND \(Self.isShare)
-          """,
-        arguments: [recipient.blob]
+      try db.rows(
+        """
+        SELECT DISTINCT secret_id FROM outbox
+        WHERE recipient = ? AND state <> 'cancelled' AND secret_id IS NOT NULL AND \(Self.isShare)
+        """, [recipient.blob]
       )
       .map {
         try StoredRow(row: $0, what: "a delivery in the outbox").bytes("secret_id", count: SecretRecord.idByteCount)
@@ -196,12 +191,11 @@ extension VaultDatabase {
   /// command don't try the same one at once. False if somebody else has taken it.
   package func claimDelivery(_ id: Int64, at time: Int64, retryAt: Int64) throws(StoreError) -> Bool {
     try write { db in
-      try db.execute(
-        sql: """
-          UPDATE outbox SET attempts = attempts + 1, next_attempt_at = ?
-          WHERE id = ? AND state = 'waiting' AND next_attempt_at <= ?
-          """,
-        arguments: [retryAt, id, time])
+      try db.run(
+        """
+        UPDATE outbox SET attempts = attempts + 1, next_attempt_at = ?
+        WHERE id = ? AND state = 'waiting' AND next_attempt_at <= ?
+        """, [retryAt, id, time])
       return db.changesCount == 1
     }
   }
@@ -211,18 +205,17 @@ extension VaultDatabase {
   @discardableResult
   package func extendLease(_ id: Int64, until time: Int64) throws(StoreError) -> Bool {
     try write { db in
-      try db.execute(
-        sql: "UPDATE outbox SET next_attempt_at = max(next_attempt_at, ?) WHERE id = ? AND state = 'waiting'",
-        arguments: [time, id])
+      try db.run(
+        "UPDATE outbox SET next_attempt_at = max(next_attempt_at, ?) WHERE id = ? AND state = 'waiting'", [time, id])
       return db.changesCount == 1
     }
   }
 
   package func postponeDelivery(_ id: Int64, until time: Int64, route: String?, error: String) throws(StoreError) {
     try write { db in
-      try db.execute(
-        sql: "UPDATE outbox SET next_attempt_at = ?, route = ?, last_error = ? WHERE id = ? AND state = 'waiting'",
-        arguments: [time, route.map { storableNote($0) }, storableNote(error), id])
+      try db.run(
+        "UPDATE outbox SET next_attempt_at = ?, route = ?, last_error = ? WHERE id = ? AND state = 'waiting'",
+        [time, route.map { storableNote($0) }, storableNote(error), id])
     }
   }
 
@@ -278,12 +271,11 @@ extension VaultDatabase {
   @discardableResult
   package func makeDue(secret id: [UInt8]?, at time: Int64, includingRefused: Bool) throws(StoreError) -> Int {
     try write { db in
-      try db.execute(
-        sql: """
-          UPDATE outbox SET state = 'waiting', next_attempt_at = ?
-          WHERE (state = 'waiting' OR (? AND state = 'refused')) AND (? IS NULL OR secret_id = ?)
-          """,
-        arguments: [time, includingRefused, id?.blob, id?.blob])
+      try db.run(
+        """
+        UPDATE outbox SET state = 'waiting', next_attempt_at = ?
+        WHERE (state = 'waiting' OR (? AND state = 'refused')) AND (? IS NULL OR secret_id = ?)
+        """, [time, includingRefused, id?.blob, id?.blob])
       return db.changesCount
     }
   }
@@ -293,12 +285,11 @@ extension VaultDatabase {
   package func makeDue(recipient: Digest, at time: Int64, unlessBy soon: Int64) throws(StoreError) {
     let condition = "state = 'waiting' AND recipient = ? AND last_error IS NOT NULL AND next_attempt_at > ?"
     let isNeeded = try readOne { db in
-      try Self.row("SELECT 1 AS found FROM outbox WHERE \(condition) LIMIT 1", [recipient.blob, soon], db) != nil
+      try db.has("outbox WHERE \(condition)", [recipient.blob, soon])
     }
     guard isNeeded else { return }
     try write { db in
-      try db.execute(
-        sql: "UPDATE outbox SET next_attempt_at = ? WHERE \(condition)", arguments: [time, recipient.blob, soon])
+      try db.run("UPDATE outbox SET next_attempt_at = ? WHERE \(condition)", [time, recipient.blob, soon])
     }
   }
 
@@ -311,13 +302,13 @@ extension VaultDatabase {
     guard !entry.hasFragment || (entry.secretID != nil && entry.index != nil) else {
       throw StoreError.invalid("a delivery with a fragment of nothing")
     }
-    try db.execute(
-      sql: """
-        INSERT INTO outbox (recipient, kind, secret_id, share_index, payload, has_fragment, state, attempts,
-          next_attempt_at, expires_at, created_at)
-        VALUES (?, ?, ?, ?, ?, ?, 'waiting', 0, ?, ?, ?)
-        """,
-      arguments: [
+    try db.run(
+      """
+      INSERT INTO outbox (recipient, kind, secret_id, share_index, payload, has_fragment, state, attempts,
+        next_attempt_at, expires_at, created_at)
+      VALUES (?, ?, ?, ?, ?, ?, 'waiting', 0, ?, ?, ?)
+      """,
+      [
         entry.recipient.blob, try checkedText(entry.kind, "the kind", limit: 64), entry.secretID?.blob, entry.index,
         entry.payload.blob, entry.hasFragment, entry.nextAttemptAt, entry.expiresAt, entry.createdAt,
       ])
@@ -330,10 +321,9 @@ extension VaultDatabase {
     where condition: String, _ arguments: StatementArguments, reason: String = "cancelled", _ db: Database
   ) throws -> [OutboxRecord] {
     let open = "state IN ('waiting', 'refused') AND (\(condition))"
-    let found = try Row.fetchAll(
-      db, sql: "SELECT \(Self.outboxColumns) FROM outbox WHERE \(open) ORDER BY id", arguments: arguments
-    )
-    .map { try Self.decodeDelivery($0) }
+    let found = try db.rows("SELECT \(Self.outboxColumns) FROM outbox WHERE \(open) ORDER BY id", arguments).map {
+      try Self.decodeDelivery($0)
+    }
     for delivery in found { try finish(delivery, .cancelled, route: nil, error: reason, db) }
     return found.filter { $0.entry.kind != Self.introductionKind }
   }
@@ -352,12 +342,11 @@ extension VaultDatabase {
   /// The deliveries of a secret that are not at their end. Introductions aren't among them: in a large
   /// circle they would be more than a companion holds.
   static func openDeliveries(of id: [UInt8], _ db: Database) throws -> [NewOutboxRecord] {
-    try Row.fetchAll(
-      db,
-      sql: """
-        SELECT \(outboxColumns) FROM outbox
-        WHERE secret_id = ? AND state NOT IN ('delivered', 'cancelled') AND \(isShare) ORDER BY id
-        """, arguments: [id.blob]
+    try db.rows(
+      """
+      SELECT \(outboxColumns) FROM outbox
+      WHERE secret_id = ? AND state NOT IN ('delivered', 'cancelled') AND \(isShare) ORDER BY id
+      """, [id.blob]
     )
     .map { try decodeDelivery($0).entry }
   }
@@ -366,7 +355,7 @@ extension VaultDatabase {
     _ id: Int64, _ state: OutboxRecord.State, from allowed: Set<OutboxRecord.State>, route: String?, error: String?
   ) throws(StoreError) {
     let settled = try writeKeeping { db, changed -> OutboxRecord? in
-      let row = try Row.fetchOne(db, sql: "SELECT \(Self.outboxColumns) FROM outbox WHERE id = ?", arguments: [id])
+      let row = try db.row("SELECT \(Self.outboxColumns) FROM outbox WHERE id = ?", [id])
       guard let row else { throw StoreError.notFound("the delivery") }
       let delivery = try Self.decodeDelivery(row)
       guard allowed.contains(delivery.state) else { return nil }
@@ -384,27 +373,24 @@ extension VaultDatabase {
   private func finish(
     _ delivery: OutboxRecord, _ state: OutboxRecord.State, route: String?, error: String?, _ db: Database
   ) throws {
-    try db.execute(
-      sql: """
-        UPDATE outbox SET state = ?, route = coalesce(?, route), last_error = ?,
-          payload = CASE WHEN ? THEN payload ELSE x'' END
-        WHERE id = ?
-        """,
-      arguments: [
-        state.rawValue, route.map { storableNote($0) }, error.map { storableNote($0) }, state == .refused, delivery.id,
-      ])
+    try db.run(
+      """
+      UPDATE outbox SET state = ?, route = coalesce(?, route), last_error = ?,
+        payload = CASE WHEN ? THEN payload ELSE x'' END
+      WHERE id = ?
+      """,
+      [state.rawValue, route.map { storableNote($0) }, error.map { storableNote($0) }, state == .refused, delivery.id])
     if state != .refused { try endParcels(ofDelivery: delivery.id, db) }
     if state == .cancelled, delivery.entry.kind != Self.introductionKind, let id = delivery.entry.secretID {
-      try db.execute(
-        sql: """
-          UPDATE outbox SET state = 'cancelled', payload = x''
-          WHERE kind = '\(Self.introductionKind)' AND state IN ('waiting', 'refused') AND secret_id = ? AND recipient = ?
-          """, arguments: [id.blob, delivery.entry.recipient.blob])
+      try db.run(
+        """
+        UPDATE outbox SET state = 'cancelled', payload = x''
+        WHERE kind = '\(Self.introductionKind)' AND state IN ('waiting', 'refused') AND secret_id = ? AND recipient = ?
+        """, [id.blob, delivery.entry.recipient.blob])
     }
     if state != .refused, delivery.entry.hasFragment, let id = delivery.entry.secretID, let index = delivery.entry.index
     {
-      try db.execute(
-        sql: "DELETE FROM fragments WHERE secret_id = ? AND fragment_index = ?", arguments: [id.blob, index])
+      try db.run("DELETE FROM fragments WHERE secret_id = ? AND fragment_index = ?", [id.blob, index])
     }
   }
 
@@ -412,10 +398,9 @@ extension VaultDatabase {
     where condition: String, _ arguments: StatementArguments
   ) throws(StoreError) -> [OutboxRecord] {
     try read { db in
-      try Row.fetchAll(
-        db, sql: "SELECT \(Self.outboxColumns) FROM outbox WHERE \(condition)", arguments: arguments
-      )
-      .map { try Self.decodeDelivery($0) }
+      try db.rows("SELECT \(Self.outboxColumns) FROM outbox WHERE \(condition)", arguments).map {
+        try Self.decodeDelivery($0)
+      }
     }
   }
 
@@ -431,12 +416,12 @@ extension VaultDatabase {
     let entry = NewOutboxRecord(
       recipient: try columns.digest("recipient"), kind: try columns.text("kind"),
       secretID: try columns.optionalBytes("secret_id", count: SecretRecord.idByteCount),
-      index: try columns.optionalNumber("share_index", in: 1...255), payload: try columns.bytes("payload", count: nil),
+      index: try columns.optionalNumber("share_index", in: 1...255), payload: try columns.bytes("payload"),
       hasFragment: try columns.flag("has_fragment"), nextAttemptAt: try columns.integer("next_attempt_at"),
       expiresAt: try columns.optionalInteger("expires_at"), createdAt: try columns.integer("created_at"))
     return OutboxRecord(
       id: try columns.integer("id"), entry: entry, state: try columns.value("state", as: OutboxRecord.State.self),
-      attempts: try columns.number("attempts", in: 0...Int.max), nextAttemptAt: entry.nextAttemptAt,
+      attempts: try columns.count("attempts"), nextAttemptAt: entry.nextAttemptAt,
       route: try columns.optionalText("route"), lastError: try columns.optionalText("last_error"))
   }
 }

@@ -18,14 +18,15 @@ extension VaultDatabase {
   /// All secrets with their headers, newest first. For many, ``listing()``.
   package func secrets() throws(StoreError) -> [SecretRecord] {
     try read { db in
-      try Row.fetchAll(db, sql: "SELECT \(Self.secretColumns) FROM secrets ORDER BY received_at DESC, id")
-        .map { try self.decodeSecret($0) }
+      try db.rows("SELECT \(Self.secretColumns) FROM secrets ORDER BY received_at DESC, id").map {
+        try self.decodeSecret($0)
+      }
     }
   }
 
   package func secretIDs(limit: Int) throws(StoreError) -> [[UInt8]] {
     try read { db in
-      try Row.fetchAll(db, sql: "SELECT id FROM secrets LIMIT ?", arguments: [max(0, limit)]).map {
+      try db.rows("SELECT id FROM secrets LIMIT ?", [max(0, limit)]).map {
         try StoredRow(row: $0, what: "a secret").bytes("id", count: SecretRecord.idByteCount)
       }
     }
@@ -65,11 +66,11 @@ extension VaultDatabase {
   }
 
   static func usage(ofDealer dealer: Digest, _ db: Database) throws -> DepositUsage {
-    let row = try Row.fetchOne(db, sql: usageQuery, arguments: ["dealer": dealer.blob])
+    let row = try db.row(usageQuery, ["dealer": dealer.blob])
     guard let row else { return DepositUsage(count: 0, byteCount: 0) }
     let columns = StoredRow(row: row, what: "the table of secrets")
     return DepositUsage(
-      count: try columns.number("secret_count", in: 0...Int.max), byteCount: try columns.integer("bytes"))
+      count: try columns.count("secret_count"), byteCount: try columns.integer("bytes"))
   }
 
   /// Deletes a secret for good in one transaction: header, share, fragments, waiting deliveries, and the items under it if it
@@ -93,13 +94,13 @@ extension VaultDatabase {
       }
       let fragments = try Self.fragments(of: id, db)
       let destroyed = try self.cancelDeliveries(where: "secret_id = ?", [id.blob], db)
-      try db.execute(sql: "DELETE FROM outbox WHERE secret_id = ?", arguments: [id.blob])
-      try db.execute(sql: "DELETE FROM fragments WHERE secret_id = ?", arguments: [id.blob])
-      try db.execute(sql: "DELETE FROM shares WHERE secret_id = ?", arguments: [id.blob])
-      try db.execute(sql: "DELETE FROM evidence WHERE secret_id = ?", arguments: [id.blob])
+      try db.run("DELETE FROM outbox WHERE secret_id = ?", [id.blob])
+      try db.run("DELETE FROM fragments WHERE secret_id = ?", [id.blob])
+      try db.run("DELETE FROM shares WHERE secret_id = ?", [id.blob])
+      try db.run("DELETE FROM evidence WHERE secret_id = ?", [id.blob])
       try Self.forgetRequests(forSecret: id, db)
       try self.endParcels(ofSecret: id, db)
-      try db.execute(sql: "DELETE FROM secrets WHERE id = ?", arguments: [id.blob])
+      try db.run("DELETE FROM secrets WHERE id = ?", [id.blob])
       guard db.changesCount == 1 || companion != nil else { throw StoreError.notFound("the secret") }
       try self.putTombstone(id, at: time, db)
       changed.insert(id)
@@ -118,8 +119,7 @@ extension VaultDatabase {
   func secret(
     where column: String, _ value: any DatabaseValueConvertible, _ db: Database
   ) throws -> SecretRecord? {
-    try Self.row("SELECT \(Self.secretColumns) FROM secrets WHERE \(column) = ?", [value], db)
-      .map { try decodeSecret($0) }
+    try db.row("SELECT \(Self.secretColumns) FROM secrets WHERE \(column) = ?", [value]).map { try decodeSecret($0) }
   }
 
   private func decodeSecret(_ row: Row) throws(StoreError) -> SecretRecord {
@@ -127,21 +127,21 @@ extension VaultDatabase {
     let columns = StoredRow(row: row, what: "secret \(hexadecimal(id))")
     let secret = SecretRecord(
       id: id, askTag: try columns.digest("ask_tag"), headerDigest: try columns.digest("header_digest"),
-      header: try columns.bytes("header", count: nil),
+      header: try columns.bytes("header"),
       origin: try columns.value("origin", as: SecretRecord.Origin.self),
       dealer: try columns.digest("dealer"), description: try columns.optionalText("description"),
       kind: UInt8(try columns.number("kind", in: 0...255)), threshold: try columns.number("threshold", in: 1...255),
       shareCount: try columns.number("share_count", in: 1...255),
       ownIndex: try columns.optionalNumber("own_index", in: 1...255), createdAt: try columns.integer("created_at"),
       receivedAt: try columns.integer("received_at"), state: try columns.value("state", as: SecretRecord.State.self))
-    guard macsMatch(try columns.bytes("mac"), try secret.rowMAC(keys)) else { throw .damaged(columns.what) }
+    try columns.verify(try secret.rowMAC(keys))
     return secret
   }
 
   func update(_ secret: SecretRecord, _ db: Database) throws {
-    try db.execute(
-      sql: "UPDATE secrets SET own_index = ?, state = ?, mac = ? WHERE id = ?",
-      arguments: [secret.ownIndex, secret.state.rawValue, try secret.rowMAC(keys).blob, secret.id.blob])
+    try db.run(
+      "UPDATE secrets SET own_index = ?, state = ?, mac = ? WHERE id = ?",
+      [secret.ownIndex, secret.state.rawValue, try secret.rowMAC(keys).blob, secret.id.blob])
   }
 
   func insert(_ secret: SecretRecord, _ db: Database) throws {
@@ -151,11 +151,9 @@ extension VaultDatabase {
       (1...255).contains(secret.ownIndex ?? 1)
     else { throw StoreError.invalid("the secret's numbers") }
     let description = try secret.description.map { try checkedText($0, "the description") }
-    try db.execute(
-      sql: """
-        INSERT INTO secrets (\(Self.secretColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-      arguments: [
+    try db.insert(
+      into: "secrets", Self.secretColumns,
+      [
         secret.id.blob, secret.askTag.blob, secret.headerDigest.blob, secret.header.blob, secret.origin.rawValue,
         secret.dealer.blob, description, secret.kind, secret.threshold, secret.shareCount, secret.ownIndex,
         secret.createdAt, secret.receivedAt, secret.state.rawValue, try secret.rowMAC(keys).blob,

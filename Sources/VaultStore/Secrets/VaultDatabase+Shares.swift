@@ -14,11 +14,11 @@ extension VaultDatabase {
   package func share(ofSecret id: [UInt8], epoch: Int64 = 0) throws(StoreError) -> StoredShare? {
     let what = "the share of secret \(hexadecimal(id))"
     let stored = try readOne { db -> (index: Int, sealed: [UInt8])? in
-      let row = try Self.row(
-        "SELECT share_index, sealed FROM shares WHERE secret_id = ? AND epoch = ?", [id.blob, epoch], db)
+      let row = try db.row(
+        "SELECT share_index, sealed FROM shares WHERE secret_id = ? AND epoch = ?", [id.blob, epoch])
       guard let row else { return nil }
       let columns = StoredRow(row: row, what: what)
-      return (try columns.number("share_index", in: 1...255), try columns.bytes("sealed", count: nil))
+      return (try columns.number("share_index", in: 1...255), try columns.bytes("sealed"))
     }
     guard let stored else { return nil }
     let name = Self.shareName(id, stored.index, epoch: epoch)
@@ -41,15 +41,12 @@ extension VaultDatabase {
 
   static func insertShare(_ id: [UInt8], epoch: Int64, index: Int, sealed: [UInt8], _ db: Database) throws {
     guard (1...255).contains(index) else { throw StoreError.invalid("share number \(index)") }
-    try db.execute(
-      sql: "INSERT INTO shares (secret_id, epoch, share_index, sealed) VALUES (?, ?, ?, ?)",
-      arguments: [id.blob, epoch, index, sealed.blob])
+    try db.insert(into: "shares", "secret_id, epoch, share_index, sealed", [id.blob, epoch, index, sealed.blob])
   }
 
   static func shareIndex(_ id: [UInt8], epoch: Int64, _ db: Database) throws -> Int? {
-    try Row.fetchOne(
-      db, sql: "SELECT share_index FROM shares WHERE secret_id = ? AND epoch = ?", arguments: [id.blob, epoch]
-    )
-    .map { try StoredRow(row: $0, what: "a share").number("share_index", in: 1...255) }
+    try db.row("SELECT share_index FROM shares WHERE secret_id = ? AND epoch = ?", [id.blob, epoch]).map {
+      try StoredRow(row: $0, what: "a share").number("share_index", in: 1...255)
+    }
   }
 }

@@ -32,14 +32,13 @@ extension VaultDatabase {
   }
 
   private func hasSoundShare(_ secret: SecretRecord, _ db: Database) throws -> Bool {
-    let row = try Self.row(
-      "SELECT epoch, share_index, sealed FROM shares WHERE secret_id = ? ORDER BY epoch DESC LIMIT 1",
-      [secret.id.blob], db)
+    let row = try db.row(
+      "SELECT epoch, share_index, sealed FROM shares WHERE secret_id = ? ORDER BY epoch DESC LIMIT 1", [secret.id.blob])
     guard let row, let ownIndex = secret.ownIndex else { return row == nil && secret.ownIndex == nil }
     let columns = StoredRow(row: row, what: "the share of secret \(hexadecimal(secret.id))")
     guard try columns.integer("share_index") == ownIndex else { return false }
     let name = Self.shareName(secret.id, ownIndex, epoch: try columns.integer("epoch"))
-    _ = try keys.open(try columns.bytes("sealed", count: nil), name, what: columns.what)
+    _ = try keys.open(try columns.bytes("sealed"), name, what: columns.what)
     return true
   }
 
@@ -124,7 +123,7 @@ extension VaultDatabase {
     for table in Self.reachedByIndex {
       let faults = try? read { db in try String.fetchAll(db, sql: "PRAGMA integrity_check(\(table))") }
       // One that can't be made, as what it would be of is damaged, is no reason not to mend the others.
-      if faults != ["ok"] { _ = try? write { db in try db.execute(sql: "REINDEX \(table)") } }
+      if faults != ["ok"] { _ = try? write { db in try db.run("REINDEX \(table)") } }
     }
   }
 
@@ -136,15 +135,15 @@ extension VaultDatabase {
   /// What doesn't verify of a secret whose own row does, or isn't as it was written, becomes what its companion says.
   func mend(_ secret: SecretRecord, by companion: SecretCompanion, _ whole: [FragmentRecord], _ db: Database) throws {
     let id = secret.id
-    try db.execute(
-      sql: "UPDATE secrets SET header = ?, ask_tag = ? WHERE id = ?",
-      arguments: [companion.secret.header.blob, companion.secret.askTag.blob, id.blob])
+    try db.run(
+      "UPDATE secrets SET header = ?, ask_tag = ? WHERE id = ?",
+      [companion.secret.header.blob, companion.secret.askTag.blob, id.blob])
     if (try? hasSoundShare(secret, db)) != true, let sealed = companion.sealedShare, let index = secret.ownIndex {
-      try db.execute(sql: "DELETE FROM shares WHERE secret_id = ?", arguments: [id.blob])
+      try db.run("DELETE FROM shares WHERE secret_id = ?", [id.blob])
       try Self.insertShare(id, epoch: companion.epoch, index: index, sealed: sealed, db)
     }
     if let policy = companion.policy, (try? self.policy(ofSecret: id, db)) == nil {
-      try db.execute(sql: "DELETE FROM policies WHERE secret_id = ?", arguments: [id.blob])
+      try db.run("DELETE FROM policies WHERE secret_id = ?", [id.blob])
       try insertPolicy(policy, ofSecret: id, db)
     }
     try mendDeliveries(of: companion, fragments: Set(whole.map(\.index)), db)
@@ -156,21 +155,19 @@ extension VaultDatabase {
     let id = companion.secret.id
     let rows = try Self.soundDeliveries(of: id, db)
     for delivery in Self.lost(of: companion.deliveries, rows) {
-      try db.execute(
-        sql: """
-          DELETE FROM outbox
-          WHERE secret_id = ? AND (recipient = ? OR share_index = ?) AND \(Self.isShare) AND state NOT IN \(Self.endStates)
-          """,
-        arguments: [id.blob, delivery.recipient.blob, delivery.index])
+      try db.run(
+        """
+        DELETE FROM outbox
+        WHERE secret_id = ? AND (recipient = ? OR share_index = ?) AND \(Self.isShare) AND state NOT IN \(Self.endStates)
+        """, [id.blob, delivery.recipient.blob, delivery.index])
       try takeUp(delivery, fragments: fragments, db)
     }
     let sound = Set(try Self.soundDeliveries(of: id, db).map(\.id))
     let all = try Int64.fetchAll(
       db, sql: "SELECT id FROM outbox WHERE secret_id = ? AND \(Self.isShare)", arguments: [id.blob])
     for number in all where !sound.contains(number) {
-      try db.execute(
-        sql: "UPDATE outbox SET state = 'cancelled', payload = x'', last_error = ? WHERE id = ?",
-        arguments: [Self.unknownEnd, number])
+      try db.run(
+        "UPDATE outbox SET state = 'cancelled', payload = x'', last_error = ? WHERE id = ?", [Self.unknownEnd, number])
     }
   }
 

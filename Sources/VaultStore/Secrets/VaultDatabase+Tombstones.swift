@@ -13,13 +13,12 @@ extension VaultDatabase {
       let lock = try companions.lock()
       defer { withExtendedLifetime(lock) {} }
       try companions.remove(id)
-      try db.execute(sql: "DELETE FROM tombstones WHERE secret_id = ?", arguments: [id.blob])
+      try db.run("DELETE FROM tombstones WHERE secret_id = ?", [id.blob])
     }
   }
 
   func tombstone(_ id: [UInt8], _ db: Database) throws -> Int64? {
-    let row = try Row.fetchOne(
-      db, sql: "SELECT deleted_at, mac FROM tombstones WHERE secret_id = ?", arguments: [id.blob])
+    let row = try db.row("SELECT deleted_at, mac FROM tombstones WHERE secret_id = ?", [id.blob])
     guard let row else { return nil }
     let columns = StoredRow(row: row, what: "the tombstone of secret \(hexadecimal(id))")
     let time = try columns.integer("deleted_at")
@@ -31,9 +30,8 @@ extension VaultDatabase {
   }
 
   func putTombstone(_ id: [UInt8], at time: Int64, _ db: Database) throws {
-    try db.execute(
-      sql: "INSERT OR REPLACE INTO tombstones (secret_id, deleted_at, mac) VALUES (?, ?, ?)",
-      arguments: [id.blob, time, try tombstoneMAC(id, time).blob])
+    try db.insert(
+      "OR REPLACE", into: "tombstones", "secret_id, deleted_at, mac", [id.blob, time, try tombstoneMAC(id, time).blob])
   }
 
   private func tombstoneMAC(_ id: [UInt8], _ time: Int64) throws(StoreError) -> [UInt8] {
