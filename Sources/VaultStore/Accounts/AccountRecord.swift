@@ -97,6 +97,8 @@ package struct FriendRecord: WireValue, Hashable, Sendable {
     self.presenceAt = presenceAt
   }
 
+  func isOf(_ account: [UInt8], _ address: String) -> Bool { self.account == account && self.address == address }
+
   func check() throws(StoreError) {
     let isSound =
       account.count == AccountRecord.idByteCount && isStorable(address, AccountRecord.addressByteLimit)
@@ -149,10 +151,9 @@ extension FriendRecord {
     try writer.optionalText(name)
     try writer.u8(subscription.rawValue)
     try writer.flag(asks)
-    try writer.flag(peer != nil)
-    try writer.bytes(peer?.bytes ?? [])
+    try writer.optionalDigest(peer)
     try writer.optionalText(presence)
-    try writer.u64(UInt64(bitPattern: presenceAt))
+    try writer.signed(presenceAt)
   }
 
   package init(from reader: inout Reader) throws(WireError) {
@@ -165,8 +166,8 @@ extension FriendRecord {
     }
     self.subscription = subscription
     asks = try reader.flag("asks")
-    peer = try reader.flag("peer") ? try reader.digest("peer") : nil
+    peer = try reader.optionalDigest("peer")
     presence = try reader.optionalText(limit: Self.presenceByteLimit, "presence")
-    presenceAt = Int64(bitPattern: try reader.u64("presence"))
+    presenceAt = try reader.signed("presence")
   }
 }

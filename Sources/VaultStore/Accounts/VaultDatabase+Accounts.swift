@@ -1,7 +1,6 @@
 import GRDB
 package import Sodium
 package import VaultProtocol
-import WireCodec
 
 /// Accounts on servers that pass messages on: few, and sealed whole.
 extension VaultDatabase {
@@ -31,8 +30,7 @@ extension VaultDatabase {
   }
 
   package func currentAccount() throws(StoreError) -> AccountRecord? {
-    for account in try accounts() where account.isCurrent { return account }
-    return nil
+    try accounts().first(where: \.isCurrent)
   }
 
   /// Stores an account, a new one or a changed one. If it is the one in use, no other is, from the same moment. The address of an
@@ -202,39 +200,26 @@ extension VaultDatabase {
   }
 
   private func storedAccounts(_ db: Database) throws -> [AccountRecord] {
-    try db.rows("SELECT id, sealed FROM accounts").compactMap { row in
-      do throws(StoreError) { return try decodeAccount(row) } catch .damaged { return nil }
-    }.sorted { ($0.address, hexadecimal($0.id)) < ($1.address, hexadecimal($1.id)) }
+    try db.rows("SELECT id, sealed FROM accounts").compactMap { try unlessDamaged(try decodeAccount($0)) }
+      .sorted { ($0.address, hexadecimal($0.id)) < ($1.address, hexadecimal($1.id)) }
   }
 
   private func damagedAccounts(_ db: Database) throws -> [[UInt8]] {
-    var damaged: [[UInt8]] = []
-    for row in try db.rows("SELECT id, sealed FROM accounts") {
-      do throws(StoreError) { _ = try decodeAccount(row) } catch .damaged {
-        damaged.append(try StoredRow(row: row, what: "an account").bytes("id"))
-      }
-    }
-    return damaged
+    try db.rows("SELECT id, sealed FROM accounts").filter { try unlessDamaged(try decodeAccount($0)) == nil }
+      .map { try StoredRow(row: $0, what: "an account").bytes("id") }
   }
 
   private func decodeAccount(_ row: Row) throws(StoreError) -> AccountRecord {
     let columns = StoredRow(row: row, what: "an account")
     let id = try columns.bytes("id", count: AccountRecord.idByteCount)
-    let opened = try keys.open(
-      try columns.bytes("sealed"), RecordName(table: Self.accountTable, row: id), what: columns.what)
-    let account: AccountRecord
-    do throws(WireError) { account = try AccountRecord.decode(opened.bytes, limit: AccountRecord.byteLimit) } catch {
-      throw .damaged(columns.what)
-    }
+    let name = RecordName(table: Self.accountTable, row: id)
+    let account: AccountRecord = try keys.open(columns, name, limit: AccountRecord.byteLimit)
     guard account.id == id else { throw .damaged(columns.what) }
     return account
   }
 
   private func putAccount(_ account: AccountRecord, _ db: Database) throws {
-    let bytes: [UInt8]
-    do throws(WireError) { bytes = try account.encoded() } catch { throw StoreError.invalid("an account") }
-    let plain = try SecretBytes(copying: bytes.span.bytes)
-    let sealed = try keys.seal(plain, RecordName(table: Self.accountTable, row: account.id))
+    let sealed = try keys.seal(account, RecordName(table: Self.accountTable, row: account.id), what: "an account")
     try db.put(into: "accounts", key: "id", ["sealed"], [account.id.blob, sealed.blob])
   }
 }

@@ -1,19 +1,16 @@
 import GRDB
 package import Sodium
-import WireCodec
 
 /// Whom accounts know, and at which addresses peers can be had.
 extension VaultDatabase {
   private static let friendTable = "friends"
+  private static let friendColumns = "account, address, sealed"
   private static let addressTable = "peer_addresses"
 
   /// The friends of an account, by address. Damaged ones are left out: the server knows them, too.
   package func friends(_ account: [UInt8]) throws(StoreError) -> [FriendRecord] {
     try read { db in
-      try db.rows("SELECT account, address, sealed FROM friends WHERE account = ? ORDER BY address", [account.blob])
-        .compactMap { row in
-          do throws(StoreError) { return try self.decodeFriend(row) } catch .damaged { return nil }
-        }.filter { $0.account == account }
+      try self.soundFriends(db, where: "account = ? ORDER BY address", [account.blob]).filter { $0.account == account }
     }
   }
 
@@ -22,22 +19,26 @@ extension VaultDatabase {
     try readOne { db in
       guard let row = try Self.friendRow(account, address, db) else { return nil }
       let friend = try self.decodeFriend(row)
-      guard friend.account == account, friend.address == address else {
-        throw StoreError.damaged("the table of friends")
-      }
+      guard friend.isOf(account, address) else { throw StoreError.damaged("the table of friends") }
       return friend
     }
   }
 
   private static func friendRow(_ account: [UInt8], _ address: String, _ db: Database) throws -> Row? {
-    try db.row(
-      "SELECT account, address, sealed FROM friends WHERE account = ? AND address = ?", [account.blob, address])
+    try db.row("SELECT \(friendColumns) FROM friends WHERE account = ? AND address = ?", [account.blob, address])
+  }
+
+  private func soundFriends(
+    _ db: Database, where condition: String = "TRUE", _ arguments: StatementArguments = []
+  ) throws -> [FriendRecord] {
+    try db.rows("SELECT \(Self.friendColumns) FROM friends WHERE \(condition)", arguments).compactMap {
+      try unlessDamaged(try decodeFriend($0))
+    }
   }
 
   /// Nil for a damaged one, too: it is about to be replaced.
   private func storedFriend(_ account: [UInt8], _ address: String, _ db: Database) throws -> FriendRecord? {
-    guard let row = try Self.friendRow(account, address, db) else { return nil }
-    do throws(StoreError) { return try decodeFriend(row) } catch .damaged { return nil }
+    try Self.friendRow(account, address, db).flatMap { try unlessDamaged(try decodeFriend($0)) }
   }
 
   /// Stores a friend, a new one or a changed one. False, and nothing is changed, if there are too many. Throws
@@ -60,10 +61,7 @@ extension VaultDatabase {
       let before = try self.storedFriend(account, address, db)
       var after = before ?? FriendRecord(account: account, address: address)
       change(&after)
-      guard after.account == account, after.address == address else { throw StoreError.invalid("another friend") }
-      guard after != before else { return true }
-      try after.check()
-      return try self.storeFriend(after, for: before, db)
+      return try self.replaceFriend(before, account, address, by: after, db)
     }
   }
 
@@ -73,14 +71,24 @@ extension VaultDatabase {
   ) throws(StoreError) {
     try write { db in
       guard let before = try self.storedFriend(account, address, db) else { return }
-      var changed: FriendRecord? = before
-      change(&changed)
-      guard let after = changed else { return try Self.deleteFriend(account, address, db) }
-      guard after.account == account, after.address == address else { throw StoreError.invalid("another friend") }
-      guard after != before else { return }
-      try after.check()
-      _ = try self.storeFriend(after, for: before, db)
+      var after: FriendRecord? = before
+      change(&after)
+      if let after {
+        _ = try self.replaceFriend(before, account, address, by: after, db)
+      } else {
+        try db.run("DELETE FROM friends WHERE account = ? AND address = ?", [account.blob, address])
+        if db.changesCount > 0 { try Self.markAccounts(db) }
+      }
     }
+  }
+
+  private func replaceFriend(
+    _ before: FriendRecord?, _ account: [UInt8], _ address: String, by after: FriendRecord, _ db: Database
+  ) throws -> Bool {
+    guard after.isOf(account, address) else { throw StoreError.invalid("another friend") }
+    guard after != before else { return true }
+    try after.check()
+    return try storeFriend(after, for: before, db)
   }
 
   private func storeFriend(_ friend: FriendRecord, for known: FriendRecord?, _ db: Database) throws -> Bool {
@@ -99,11 +107,6 @@ extension VaultDatabase {
     return true
   }
 
-  private static func deleteFriend(_ account: [UInt8], _ address: String, _ db: Database) throws {
-    try db.run("DELETE FROM friends WHERE account = ? AND address = ?", [account.blob, address])
-    if db.changesCount > 0 { try markAccounts(db) }
-  }
-
   // MARK: - Addresses of peers
 
   /// The address at which a peer can be had by an account, or nil.
@@ -120,14 +123,10 @@ extension VaultDatabase {
   /// The addresses of all peers that have one. Damaged ones are left out.
   package func peerAddresses() throws(StoreError) -> [Digest: String] {
     try read { db in
-      var addresses: [Digest: String] = [:]
-      for row in try db.rows("SELECT peer, sealed FROM peer_addresses") {
-        do throws(StoreError) {
-          let found = try self.decodeAddress(row)
-          addresses[found.peer] = found.address
-        } catch .damaged { continue }
+      let found = try db.rows("SELECT peer, sealed FROM peer_addresses").compactMap {
+        try unlessDamaged(try self.decodeAddress($0))
       }
-      return addresses
+      return Dictionary(found.map { ($0.peer, $0.address) }) { $1 }
     }
   }
 
@@ -151,10 +150,7 @@ extension VaultDatabase {
   func forgetAddress(ofPeer peer: Digest, _ db: Database) throws {
     try db.run("DELETE FROM peer_addresses WHERE peer = ?", [peer.blob])
     var hasChanged = db.changesCount > 0
-    for row in try db.rows("SELECT account, address, sealed FROM friends") {
-      var friend: FriendRecord
-      do throws(StoreError) { friend = try decodeFriend(row) } catch .damaged { continue }
-      guard friend.peer == peer else { continue }
+    for var friend in try soundFriends(db) where friend.peer == peer {
       friend.peer = nil
       try putFriend(friend, db)
       hasChanged = true
@@ -165,9 +161,7 @@ extension VaultDatabase {
   /// Forgets at which addresses those peers can be had who are friends of an account under them, unless another account knows them so, too.
   func forgetAddresses(ofFriends account: [UInt8], _ db: Database) throws {
     var (mine, others): (Set<PeerPlace>, Set<PeerPlace>) = ([], [])
-    for row in try db.rows("SELECT account, address, sealed FROM friends") {
-      let friend: FriendRecord
-      do throws(StoreError) { friend = try decodeFriend(row) } catch .damaged { continue }
+    for friend in try soundFriends(db) {
       guard let peer = friend.peer else { continue }
       let place = PeerPlace(peer: peer, address: friend.address)
       if friend.account == account { mine.insert(place) } else { others.insert(place) }
@@ -176,8 +170,7 @@ extension VaultDatabase {
       guard let row = try db.row("SELECT peer, sealed FROM peer_addresses WHERE peer = ?", [place.peer.blob])
       else { continue }
       // What is damaged may as well go.
-      do throws(StoreError) { guard try decodeAddress(row).address == place.address else { continue } } catch .damaged {
-      }
+      if let known = try unlessDamaged(try decodeAddress(row)), known.address != place.address { continue }
       try db.run("DELETE FROM peer_addresses WHERE peer = ?", [place.peer.blob])
     }
   }
@@ -200,21 +193,14 @@ extension VaultDatabase {
     let columns = StoredRow(row: row, what: "a friend")
     let account = try columns.bytes("account", count: AccountRecord.idByteCount)
     let address = try columns.text("address")
-    let opened = try keys.open(
-      try columns.bytes("sealed"), Self.friendName(account, address), what: columns.what)
-    let friend: FriendRecord
-    do throws(WireError) { friend = try FriendRecord.decode(opened.bytes, limit: FriendRecord.byteLimit) } catch {
-      throw .damaged(columns.what)
-    }
-    guard friend.account == account, friend.address == address else { throw .damaged(columns.what) }
+    let friend: FriendRecord = try keys.open(
+      columns, Self.friendName(account, address), limit: FriendRecord.byteLimit)
+    guard friend.isOf(account, address) else { throw .damaged(columns.what) }
     return friend
   }
 
   private func putFriend(_ friend: FriendRecord, _ db: Database) throws {
-    let bytes: [UInt8]
-    do throws(WireError) { bytes = try friend.encoded() } catch { throw StoreError.invalid("a friend") }
-    let plain = try SecretBytes(copying: bytes.span.bytes)
-    let sealed = try keys.seal(plain, Self.friendName(friend.account, friend.address))
+    let sealed = try keys.seal(friend, Self.friendName(friend.account, friend.address), what: "a friend")
     try db.put(
       into: "friends", key: "account, address", ["sealed"], [friend.account.blob, friend.address, sealed.blob])
   }

@@ -31,16 +31,9 @@ package final class BackupArchive: Sendable {
     let count: Int
     do throws(WireError) {
       var fields = Reader(head.span.bytes)
-      guard try fields.bytes(BackupFormat.magic.count, "magic") == BackupFormat.magic else {
-        throw .invalidValue(field: "magic")
-      }
-      let version = try fields.u8("version")
-      guard version == BackupFormat.version else { throw .unsupported(field: "version", value: UInt64(version)) }
-      createdAt = Int64(bitPattern: try fields.u64("created"))
-      guard let device = try? Digest(fields.bytes(Digest.byteCount, "device")) else {
-        throw .invalidValue(field: "device")
-      }
-      self.device = device
+      try fields.head(BackupFormat.magic, version: BackupFormat.version)
+      createdAt = try fields.signed("created")
+      device = try fields.digest("device")
       let number = try fields.u32("files")
       guard number <= UInt32(BackupFormat.fileLimit) else {
         throw .limitExceeded(field: "files", limit: BackupFormat.fileLimit)
@@ -71,12 +64,9 @@ package final class BackupArchive: Sendable {
     self.file = file
     self.path = path
     masterKeyBytes = try file.read(count: Int(first.byteCount), at: Int64(first.offset), what: path)
-    do throws(WireError) {
-      masterKey = try MasterKeyFile.decode(masterKeyBytes, limit: MasterKeyFile.byteLimit)
-    } catch .unsupported {
-      throw .tooNew(path)
-    } catch {
-      throw reader.damage
+    do throws(WireError) { masterKey = try MasterKeyFile.decode(masterKeyBytes, limit: MasterKeyFile.byteLimit) } catch
+    {
+      throw StoreError(reading: path, error)
     }
     guard masterKey.deviceID == device else { throw reader.damage }
   }

@@ -19,7 +19,7 @@ struct BackupWriter: ~Copyable {
       head = try publicBytes(count: BackupFormat.headByteCount) { writer throws(WireError) in
         try writer.bytes(BackupFormat.magic)
         try writer.u8(BackupFormat.version)
-        try writer.u64(UInt64(bitPattern: time))
+        try writer.signed(time)
         try writer.bytes(device.bytes)
         try writer.u32(UInt32(count))
       }

@@ -71,8 +71,8 @@ package struct GroupLetterRecord: WireValue, Hashable, Sendable {
     try writer.flag(node != nil)
     try writer.bytes(node ?? [UInt8](repeating: 0, count: Self.idByteCount))
     try writer.u8(state.rawValue)
-    try writer.u64(UInt64(bitPattern: createdAt))
-    try writer.u64(UInt64(bitPattern: nextAttemptAt))
+    try writer.signed(createdAt)
+    try writer.signed(nextAttemptAt)
     try writer.u32(attempts)
     try writer.text16(lastError)
   }
@@ -82,8 +82,7 @@ package struct GroupLetterRecord: WireValue, Hashable, Sendable {
     id = try reader.bytes(Self.idByteCount, "id")
     guard let kind = Kind(rawValue: try reader.u8("kind")) else { throw .invalidValue(field: "kind") }
     self.kind = kind
-    guard let peer = try? Digest(reader.bytes(Digest.byteCount, "peer")) else { throw .invalidValue(field: "peer") }
-    self.peer = peer
+    peer = try reader.digest("peer")
     group = try reader.bytes(Self.idByteCount, "group")
     name = try reader.text16(limit: Self.nameByteLimit, "name")
     folder = try reader.text16(limit: GroupFolders.nameLength, "folder")
@@ -93,8 +92,8 @@ package struct GroupLetterRecord: WireValue, Hashable, Sendable {
     node = hasNode ? bytes : nil
     guard let state = State(rawValue: try reader.u8("state")) else { throw .invalidValue(field: "state") }
     self.state = state
-    createdAt = Int64(bitPattern: try reader.u64("created"))
-    nextAttemptAt = Int64(bitPattern: try reader.u64("next attempt"))
+    createdAt = try reader.signed("created")
+    nextAttemptAt = try reader.signed("next attempt")
     attempts = try reader.u32("attempts")
     lastError = try reader.text16(limit: Self.errorByteLimit, "error")
   }

@@ -1,6 +1,5 @@
 import GRDB
 import Sodium
-import WireCodec
 
 /// Letters about groups: few, small and sealed whole, so that they are read and written together.
 extension VaultDatabase {
@@ -25,7 +24,9 @@ extension VaultDatabase {
         try db.run("DELETE FROM group_letters WHERE id = ?", [letter.id.blob])
       }
       for letter in after where known[letter.id] != letter {
-        try db.put(into: "group_letters", key: "id", ["sealed"], [letter.id.blob, try self.sealed(letter).blob])
+        let name = RecordName(table: Self.table, row: letter.id)
+        let sealed = try self.keys.seal(letter, name, what: "a letter about a group")
+        try db.put(into: "group_letters", key: "id", ["sealed"], [letter.id.blob, sealed.blob])
       }
       return value
     }
@@ -35,24 +36,10 @@ extension VaultDatabase {
     try db.rows("SELECT id, sealed FROM group_letters").map { row in
       let columns = StoredRow(row: row, what: "a letter about a group")
       let id = try columns.bytes("id", count: GroupLetterRecord.idByteCount)
-      let limit = GroupLetterRecord.byteLimit
-      let sealed = try columns.bytes("sealed")
-      let opened = try keys.open(sealed, RecordName(table: Self.table, row: id), what: columns.what)
-      let letter: GroupLetterRecord
-      do throws(WireError) { letter = try GroupLetterRecord.decode(opened.bytes, limit: limit) } catch {
-        throw StoreError.damaged(columns.what)
-      }
+      let name = RecordName(table: Self.table, row: id)
+      let letter: GroupLetterRecord = try keys.open(columns, name, limit: GroupLetterRecord.byteLimit)
       guard letter.id == id else { throw StoreError.damaged(columns.what) }
       return letter
     }.sorted { ($0.createdAt, hexadecimal($0.id)) < ($1.createdAt, hexadecimal($1.id)) }
-  }
-
-  private func sealed(_ letter: GroupLetterRecord) throws -> [UInt8] {
-    let bytes: [UInt8]
-    do throws(WireError) { bytes = try letter.encoded() } catch {
-      throw StoreError.invalid("a letter about a group")
-    }
-    let plain = try SecretBytes(copying: bytes.span.bytes)
-    return try keys.seal(plain, RecordName(table: Self.table, row: letter.id))
   }
 }

@@ -6,7 +6,7 @@ package struct ItemRecord: Hashable, Sendable {
   package static let headerByteLimit = 8192
   package static let labelByteLimit = 4096
 
-  package enum State: String, Hashable, Sendable {
+  package enum State: String, Hashable, Sendable, NumberedWord {
     /// Its ciphertext is still arriving from a peer; the file isn't whole.
     case arriving
     /// A peer has sent it, and the user hasn't accepted it.
@@ -15,18 +15,9 @@ package struct ItemRecord: Hashable, Sendable {
     case new
     /// An item like others.
     case seen
-
-    var number: UInt8 {
-      switch self {
-      case .arriving: 1
-      case .waiting: 2
-      case .new: 3
-      case .seen: 4
-      }
-    }
   }
 
-  package enum Origin: String, Hashable, Sendable {
+  package enum Origin: String, Hashable, Sendable, NumberedWord {
     case made
     /// Imported by the user, from a file or a picture.
     case imported
@@ -34,15 +25,6 @@ package struct ItemRecord: Hashable, Sendable {
     case sent
     /// Brought by a group that keeps it in step. Only its maker has verified it.
     case group
-
-    var number: UInt8 {
-      switch self {
-      case .made: 1
-      case .imported: 2
-      case .sent: 3
-      case .group: 4
-      }
-    }
   }
 
   /// 32 bytes: the item's own id, and until the user accepts what a peer has sent
@@ -92,7 +74,7 @@ package struct ItemRecord: Hashable, Sendable {
       hash.append(keyID)
       hash.append(header)
       hash.append(UInt64(bitPattern: byteCount))
-      hash.append([state.number, origin.number, sender == nil ? 0 : 1, label == nil ? 0 : 1])
+      hash.append([state.code, origin.code, sender == nil ? 0 : 1, label == nil ? 0 : 1])
       hash.append(sender?.bytes ?? [])
       hash.append(label ?? [])
       hash.append(UInt64(bitPattern: receivedAt))

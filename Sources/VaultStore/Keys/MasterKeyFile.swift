@@ -49,19 +49,16 @@ struct MasterKeyFile: WireValue {
   }
 
   init(from reader: inout Reader) throws(WireError) {
-    guard try reader.bytes(8, "magic") == Self.magic else { throw .invalidValue(field: "magic") }
-    let version = try reader.u8("version")
-    guard version == Self.version else { throw .unsupported(field: "version", value: UInt64(version)) }
+    try reader.head(Self.magic, version: Self.version)
     let logarithm = Int(try reader.u8("cost"))
     guard logarithm == 0 || Self.acceptedLogarithms.contains(logarithm) else { throw .invalidValue(field: "cost") }
     costLogarithm = logarithm == 0 ? nil : logarithm
-    deviceID = try Self.digest(reader.bytes(32, "device id"))
+    deviceID = try reader.digest("device id")
     salt = try reader.bytes(Scrypt.saltByteCount, "salt")
     guard logarithm != 0 || salt.allSatisfy({ $0 == 0 }) else { throw .invalidValue(field: "salt") }
     nonce = try reader.bytes(SecretBox.nonceByteCount, "nonce")
     sealed = try reader.bytes(48, "sealed key")
-    extensions = try Extensions(from: &reader)
-    try extensions.require()
+    extensions = try reader.extensions()
     // Canonical: encoding what was read gives the bytes that were read.
     let body = try publicBytes(count: bodyByteCount) { writer throws(WireError) in try encodeBody(into: &writer) }
     guard try reader.bytes(32, "checksum") == Self.checksum(body).bytes else {
@@ -78,18 +75,10 @@ struct MasterKeyFile: WireValue {
     } catch { throw .invalidValue(field: "checksum") }
   }
 
-  private static func digest(_ bytes: [UInt8]) throws(WireError) -> Digest {
-    do throws(SodiumError) { return try Digest(bytes) } catch { throw .invalidValue(field: "digest") }
-  }
-
   static func read(_ path: String) throws(StoreError) -> MasterKeyFile {
     let bytes = try AtomicFile.read(path, limit: byteLimit)
-    do throws(WireError) {
-      return try decode(bytes, limit: byteLimit)
-    } catch .unsupported {
-      throw .tooNew(path)
-    } catch {
-      throw .damaged(path)
+    do throws(WireError) { return try decode(bytes, limit: byteLimit) } catch {
+      throw StoreError(reading: path, error)
     }
   }
 }

@@ -199,6 +199,22 @@ package final class VaultKeys: Sendable {
 }
 
 extension VaultKeys {
+  /// `body` and its MAC: what stands in a file that nobody else can write.
+  func authenticated(_ body: [UInt8], _ label: StaticString) throws(StoreError) -> [UInt8] {
+    body + (try mac(label) { $0.append(body) })
+  }
+
+  /// The body of such a file. Throws ``StoreError/damaged(_:)`` if anything in it isn't as it was written.
+  func readAuthenticated(_ path: String, limit: Int, _ label: StaticString) throws(StoreError) -> [UInt8] {
+    let bytes = try AtomicFile.read(path, limit: limit)
+    let body = Array(bytes.dropLast(Digest.byteCount))
+    let mac = try mac(label) { $0.append(body) }
+    guard bytes.count > Digest.byteCount, macsMatch(Array(bytes.suffix(Digest.byteCount)), mac) else {
+      throw .damaged(path)
+    }
+    return body
+  }
+
   /// ``mac(_:_:)`` for what comes piece by piece.
   func beginMAC(_ label: StaticString) throws(SodiumError) -> DomainHash {
     try Self.hash(label, key: macKey)

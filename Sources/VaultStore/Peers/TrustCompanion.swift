@@ -38,10 +38,10 @@ struct TrustCompanion: WireValue {
     try writer.bytes16(sealed.secrets)
     try writer.bytes16(sealed.beacon)
     try writer.bytes16(identity.card)
-    try writer.u64(UInt64(bitPattern: identity.serial))
+    try writer.signed(identity.serial)
     try writer.text16(identity.label)
     try TextList(identity.addresses).encode(into: &writer)
-    try writer.u64(UInt64(bitPattern: identity.createdAt))
+    try writer.signed(identity.createdAt)
     try writer.count32(peers.count)
     for peer in peers { try Self.encode(peer, into: &writer) }
     try writer.count32(removedCards.count)
@@ -60,44 +60,39 @@ struct TrustCompanion: WireValue {
     try writer.flag(peer.beacon != nil)
     if let beacon = peer.beacon { try writer.bytes16(beacon) }
     try writer.flag(record.state == .proven)
-    try writer.flag(record.person != nil)
-    if let person = record.person { try writer.bytes(person.bytes) }
-    try writer.u64(UInt64(bitPattern: record.addedAt))
+    try writer.optionalDigest(record.person)
+    try writer.signed(record.addedAt)
   }
 
   init(from reader: inout Reader) throws(WireError) {
-    guard try reader.bytes(8, "magic") == Self.magic else { throw .invalidValue(field: "magic") }
-    let version = try reader.u8("version")
-    guard version == Self.version else { throw .unsupported(field: "version", value: UInt64(version)) }
+    try reader.head(Self.magic, version: Self.version)
     sealed = VaultDatabase.SealedIdentity(
       secrets: try reader.bytes16(limit: Self.sealedByteLimit, "keys"),
       beacon: try reader.bytes16(limit: Self.sealedByteLimit, "beacon key"))
     let card = try reader.bytes16(limit: Self.cardByteLimit, "card")
-    let serial = Int64(bitPattern: try reader.u64("serial"))
+    let serial = try reader.signed("serial")
     let label = try reader.text16(limit: 65_535, "label")
     let addresses = try TextList(from: &reader).texts
     identity = IdentityRecord(
       card: card, serial: serial, label: label, addresses: addresses,
-      createdAt: Int64(bitPattern: try reader.u64("created")))
+      createdAt: try reader.signed("created"))
     var peers: [VaultDatabase.StoredPeer] = []
     for _ in 0..<(try reader.count32(limit: Self.peerLimit, "peers")) { peers.append(try Self.peer(from: &reader)) }
     self.peers = peers
     var removed: [Digest] = []
     for _ in 0..<(try reader.count32(limit: Self.peerLimit, "removed cards")) {
-      let card = try Self.digest(&reader, "removed card")
+      let card = try reader.digest("removed card")
       guard removed.last?.bytes.lexicographicallyPrecedes(card.bytes) != false else {
         throw .invalidValue(field: "removed card")
       }
       removed.append(card)
     }
     removedCards = removed
-    let extensions = try Extensions(from: &reader)
-    try extensions.require()
-    self.extensions = extensions
+    extensions = try reader.extensions()
   }
 
   private static func peer(from reader: inout Reader) throws(WireError) -> VaultDatabase.StoredPeer {
-    let digest = try digest(&reader, "peer")
+    let digest = try reader.digest("peer")
     let signingKey = try reader.bytes(32, "signing key")
     let noiseKey = try reader.bytes(32, "noise key")
     let boxKey = try reader.bytes(32, "box key")
@@ -108,17 +103,12 @@ struct TrustCompanion: WireValue {
     let beacon =
       try reader.flag("whether there is a beacon key") ? reader.bytes16(limit: sealedByteLimit, "beacon key") : nil
     let isProven = try reader.flag("whether it is proven")
-    let person = try reader.flag("whether there is a person") ? self.digest(&reader, "person") : nil
-    let addedAt = Int64(bitPattern: try reader.u64("added"))
+    let person = try reader.optionalDigest("whether there is a person")
+    let addedAt = try reader.signed("added")
     return VaultDatabase.StoredPeer(
       record: PeerRecord(
         digest: digest, signingKey: signingKey, noiseKey: noiseKey, boxKey: boxKey, name: name, card: card,
         addresses: addresses, state: isProven ? .proven : .scanned, person: person, addedAt: addedAt),
       beacon: beacon, nameKey: nameKey)
-  }
-
-  private static func digest(_ reader: inout Reader, _ field: StaticString) throws(WireError) -> Digest {
-    let bytes = try reader.bytes(Digest.byteCount, field)
-    do throws(SodiumError) { return try Digest(bytes) } catch { throw .invalidValue(field: "\(field)") }
   }
 }

@@ -80,7 +80,7 @@ package struct MeetingRecord: WireValue, Hashable, Sendable {
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try writer.bytes(peer.bytes)
-    try writer.u64(UInt64(bitPattern: beganAt))
+    try writer.signed(beganAt)
     try writer.u64(duration)
     try writer.flag(isNearby)
     try writer.flag(isDialled)
@@ -96,7 +96,7 @@ package struct MeetingRecord: WireValue, Hashable, Sendable {
   package init(from reader: inout Reader) throws(WireError) {
     guard try reader.u8("version") == 1 else { throw .invalidValue(field: "version") }
     peer = try reader.digest("peer")
-    beganAt = Int64(bitPattern: try reader.u64("began"))
+    beganAt = try reader.signed("began")
     duration = try reader.u64("duration")
     isNearby = try reader.flag("nearby")
     isDialled = try reader.flag("dialled")

@@ -166,38 +166,8 @@ package struct ParcelCounts: Hashable, Sendable {
 
 // MARK: - Encoding
 
-extension ParcelRecord.Direction {
-  var code: UInt8 {
-    switch self {
-    case .request: 1
-    case .answer: 2
-    case .received: 3
-    case .message: 4
-    case .receipt: 5
-    }
-  }
-
-  init?(code: UInt8) {
-    guard let value = Self.allCases.first(where: { $0.code == code }) else { return nil }
-    self = value
-  }
-}
-
-extension ParcelRecord.State {
-  var code: UInt8 {
-    switch self {
-    case .waiting: 1
-    case .posted: 2
-    case .answered: 3
-    case .withdrawn: 4
-    }
-  }
-
-  init?(code: UInt8) {
-    guard let value = Self.allCases.first(where: { $0.code == code }) else { return nil }
-    self = value
-  }
-}
+extension ParcelRecord.Direction: NumberedWord {}
+extension ParcelRecord.State: NumberedWord {}
 
 extension ParcelRecord {
   package func encode(into writer: inout Writer) throws(WireError) {
@@ -206,49 +176,42 @@ extension ParcelRecord {
     try writer.u8(direction.code)
     try writer.u8(state.code)
     try writer.bytes(peer.bytes)
-    try writer.flag(secretID != nil)
-    try writer.bytes(secretID ?? [])
+    try writer.optionalBytes(secretID)
     try writer.flag(delivery != nil)
-    if let delivery { try writer.u64(UInt64(bitPattern: delivery)) }
+    if let delivery { try writer.signed(delivery) }
     try writer.flag(!group.isEmpty)
     try writer.bytes(group)
-    try writer.u64(UInt64(bitPattern: createdAt))
-    try writer.u64(UInt64(bitPattern: expiresAt))
+    try writer.signed(createdAt)
+    try writer.signed(expiresAt)
     try writer.u64(request)
-    try writer.flag(inReplyTo != nil)
-    try writer.bytes(inReplyTo ?? [])
-    try writer.u64(UInt64(bitPattern: postedAt))
-    try writer.u64(UInt64(bitPattern: nextAttemptAt))
-    try writer.flag(seed != nil)
-    try writer.bytes(seed ?? [])
-    try writer.flag(message != nil)
-    try writer.bytes(message ?? [])
+    try writer.optionalBytes(inReplyTo)
+    try writer.signed(postedAt)
+    try writer.signed(nextAttemptAt)
+    try writer.optionalBytes(seed)
+    try writer.optionalBytes(message)
     try writer.u8(ways.rawValue)
-    try writer.u64(UInt64(bitPattern: accountAt))
+    try writer.signed(accountAt)
   }
 
   package init(from reader: inout Reader) throws(WireError) {
     guard try reader.u8("version") == 1 else { throw .invalidValue(field: "version") }
     id = try reader.bytes(Self.idByteCount, "id")
-    guard let direction = Direction(code: try reader.u8("direction")) else { throw .invalidValue(field: "direction") }
-    self.direction = direction
-    guard let state = State(code: try reader.u8("state")) else { throw .invalidValue(field: "state") }
-    self.state = state
-    guard let peer = try? Digest(reader.bytes(Digest.byteCount, "peer")) else { throw .invalidValue(field: "peer") }
-    self.peer = peer
-    secretID = try reader.flag("secret") ? try reader.bytes(SecretRecord.idByteCount, "secret") : nil
-    delivery = try reader.flag("delivery") ? Int64(bitPattern: try reader.u64("delivery")) : nil
+    direction = try reader.word("direction")
+    state = try reader.word("state")
+    peer = try reader.digest("peer")
+    secretID = try reader.optionalBytes(SecretRecord.idByteCount, "secret")
+    delivery = try reader.flag("delivery") ? try reader.signed("delivery") : nil
     group = try reader.flag("group") ? try reader.bytes(GroupEntry.groupByteCount, "group") : []
-    createdAt = Int64(bitPattern: try reader.u64("created"))
-    expiresAt = Int64(bitPattern: try reader.u64("expires"))
+    createdAt = try reader.signed("created")
+    expiresAt = try reader.signed("expires")
     request = try reader.u64("request")
-    inReplyTo = try reader.flag("in reply to") ? try reader.bytes(Self.idByteCount, "in reply to") : nil
-    postedAt = Int64(bitPattern: try reader.u64("posted"))
-    nextAttemptAt = Int64(bitPattern: try reader.u64("next attempt"))
-    seed = try reader.flag("seed") ? try reader.bytes(Self.seedByteCount, "seed") : nil
-    message = try reader.flag("message") ? try reader.bytes(MessageRecord.idByteCount, "message") : nil
+    inReplyTo = try reader.optionalBytes(Self.idByteCount, "in reply to")
+    postedAt = try reader.signed("posted")
+    nextAttemptAt = try reader.signed("next attempt")
+    seed = try reader.optionalBytes(Self.seedByteCount, "seed")
+    message = try reader.optionalBytes(MessageRecord.idByteCount, "message")
     ways = Ways(rawValue: try reader.u8("ways"))
     guard Ways.all.isSuperset(of: ways) else { throw .invalidValue(field: "ways") }
-    accountAt = Int64(bitPattern: try reader.u64("account"))
+    accountAt = try reader.signed("account")
   }
 }

@@ -80,8 +80,7 @@ struct StoredParcel: WireValue, Hashable {
 
   func encode(into writer: inout Writer) throws(WireError) {
     try record.encode(into: &writer)
-    try writer.flag(content != nil)
-    try writer.bytes(content?.bytes ?? [])
+    try writer.optionalDigest(content)
     try writer.flag(hasSecret)
   }
 

@@ -27,8 +27,7 @@ extension VaultDatabase {
 
   /// Notes a meeting, unless it was with somebody who isn't a peer any more. The oldest ones make room.
   package func addMeeting(_ record: MeetingRecord, at time: Int64) throws(StoreError) {
-    let plain: [UInt8]
-    do throws(WireError) { plain = try record.encoded() } catch { throw .invalid("a meeting") }
+    let plain = try encoded(record, "a meeting")
     let mark = try meetingMark(record.peer)
     try write { db in
       guard try self.isPeer(record.peer, db) else { return }
@@ -57,7 +56,7 @@ extension VaultDatabase {
         [Self.meetingEnd(time), Self.meetingLimit])
       var meetings: [MeetingRecord] = []
       for row in rows where meetings.count < limit {
-        do throws(StoreError) { meetings.append(try decodeMeeting(row)) } catch .damaged { continue }
+        if let meeting = try unlessDamaged(try decodeMeeting(row)) { meetings.append(meeting) }
       }
       return meetings
     }

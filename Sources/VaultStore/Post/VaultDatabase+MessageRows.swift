@@ -1,7 +1,6 @@
 import GRDB
 import Sodium
 import VaultProtocol
-import WireCodec
 
 /// The rows of `messages` and `message_parts`. The sealed part counts; the columns beside it are for looking up, and a row in which
 /// they disagree is damaged.
@@ -77,9 +76,7 @@ extension VaultDatabase {
       SELECT \(Self.messageColumns) FROM messages WHERE \(condition.sql)
       ORDER BY number \(isOldestFirst ? "ASC" : "DESC") LIMIT ?
       """, arguments
-    ).compactMap { row in
-      do throws(StoreError) { return try decodeMessage(row) } catch .damaged { return nil }
-    }
+    ).compactMap { try unlessDamaged(try decodeMessage($0)) }
   }
 
   func decodeMessage(_ row: Row) throws(StoreError) -> MessageRecord {
@@ -95,13 +92,8 @@ extension VaultDatabase {
     let named = MessageRecord(
       id: id, peer: peer, account: account, contact: contact, direction: direction, kind: .text, isSealed: false,
       byteCount: 0, sentAt: 0, storedAt: 0, state: state)
-    let opened = try keys.open(
-      try columns.bytes("sealed"), RecordName(table: Self.messageTable, row: try Self.messageRow(named)),
-      what: columns.what)
-    let record: MessageRecord
-    do throws(WireError) { record = try MessageRecord.decode(opened.bytes, limit: MessageRecord.byteLimit) } catch {
-      throw .damaged(columns.what)
-    }
+    let name = RecordName(table: Self.messageTable, row: try Self.messageRow(named))
+    let record: MessageRecord = try keys.open(columns, name, limit: MessageRecord.byteLimit)
     guard record.number == number, record.id == id, record.direction == direction, record.peer == peer,
       record.account == account, record.contact == contact, record.state == state,
       record.byteCount == (try columns.integer("byte_count")), record.storedAt == (try columns.integer("stored_at")),
@@ -136,9 +128,12 @@ extension VaultDatabase {
 
   /// Stores what may change of a message.
   func putMessage(_ record: MessageRecord, _ db: Database) throws {
+    let name = RecordName(table: Self.messageTable, row: try Self.messageRow(record))
     try db.run(
       "UPDATE messages SET state = ?, expires_at = ?, sealed = ? WHERE number = ?",
-      [record.state.rawValue, record.expiresAt, try sealed(record).blob, record.number])
+      [
+        record.state.rawValue, record.expiresAt, try keys.seal(record, name, what: "a message").blob, record.number,
+      ])
   }
 
   func sealPart(_ part: Int, _ content: HeldSecret, of record: MessageRecord) throws(StoreError) -> [UInt8] {
@@ -154,12 +149,5 @@ extension VaultDatabase {
       "INSERT INTO message_parts (number, part, sealed) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
       [number, part, sealed.blob])
     return db.changesCount == 1
-  }
-
-  private func sealed(_ record: MessageRecord) throws -> [UInt8] {
-    let bytes: [UInt8]
-    do throws(WireError) { bytes = try record.encoded() } catch { throw StoreError.invalid("a message") }
-    let plain = try SecretBytes(copying: bytes.span.bytes)
-    return try keys.seal(plain, RecordName(table: Self.messageTable, row: try Self.messageRow(record)))
   }
 }

@@ -1,6 +1,5 @@
 import GRDB
 import Sodium
-import WireCodec
 
 /// The rows of `parcels`. The sealed part counts; the columns beside it are for looking up, and a row in which they disagree is damaged.
 extension VaultDatabase {
@@ -67,9 +66,8 @@ extension VaultDatabase {
     try db.rows("SELECT \(Self.parcelColumns) FROM \(table) WHERE \(condition)", arguments).map { row in
       let columns = StoredRow(row: row, what: "the table of parcels")
       let id = try? columns.bytes("id", count: ParcelRecord.idByteCount)
-      var parcel: StoredParcel?
-      do throws(StoreError) { parcel = try decodeParcel(row) } catch .damaged { parcel = nil }
-      return PlacedParcel(place: try columns.integer("place"), id: id, parcel: parcel)
+      return PlacedParcel(
+        place: try columns.integer("place"), id: id, parcel: try unlessDamaged(try decodeParcel(row)))
     }
   }
 
@@ -87,11 +85,7 @@ extension VaultDatabase {
     let columns = StoredRow(row: row, what: Self.parcelName(id))
     guard looked == nil || looked == id else { throw .damaged("the table of parcels") }
     let name = RecordName(table: Self.parcelTable, row: id)
-    let opened = try keys.open(try columns.bytes("sealed"), name, what: columns.what)
-    let parcel: StoredParcel
-    do throws(WireError) { parcel = try StoredParcel.decode(opened.bytes, limit: StoredParcel.byteLimit) } catch {
-      throw .damaged(columns.what)
-    }
+    let parcel: StoredParcel = try keys.open(columns, name, limit: StoredParcel.byteLimit)
     let record = parcel.record
     let group = try columns.optionalBytes("group_id", count: GroupEntry.groupByteCount) ?? []
     guard record.id == id, record.direction == (try columns.value("direction", as: ParcelRecord.Direction.self)),
@@ -155,10 +149,7 @@ extension VaultDatabase {
     record.group.isEmpty ? nil : record.group.blob
   }
 
-  private func sealed(_ parcel: StoredParcel) throws -> [UInt8] {
-    let bytes: [UInt8]
-    do throws(WireError) { bytes = try parcel.encoded() } catch { throw StoreError.invalid("a parcel") }
-    let plain = try SecretBytes(copying: bytes.span.bytes)
-    return try keys.seal(plain, RecordName(table: Self.parcelTable, row: parcel.record.id))
+  private func sealed(_ parcel: StoredParcel) throws(StoreError) -> [UInt8] {
+    try keys.seal(parcel, RecordName(table: Self.parcelTable, row: parcel.record.id), what: "a parcel")
   }
 }

@@ -10,42 +10,35 @@ enum Companion {
   /// Who this device is, and its peers.
   case trust(TrustCompanion)
 
+  private static let label: StaticString = "vault/secret-companion/v1"
+
   /// The bytes of the file: the value, and its MAC.
   func file(_ keys: VaultKeys) throws(StoreError) -> [UInt8] {
-    let body: [UInt8]
-    do throws(WireError) {
+    let body =
       switch self {
-      case .secret(let companion): body = try companion.encoded()
-      case .deleted(let companion): body = try companion.encoded()
-      case .trust(let companion): body = try companion.encoded()
+      case .secret(let companion): try encoded(companion, "a secret")
+      case .deleted(let companion): try encoded(companion, "a secret")
+      case .trust(let companion): try encoded(companion, "a secret")
       }
-    } catch { throw .invalid("a secret") }
     guard body.count <= SecretCompanion.byteLimit - Digest.byteCount else { throw .invalid("a secret") }
-    return body + (try Self.mac(body, keys))
+    return try keys.authenticated(body, Self.label)
   }
 
   /// What the file of secret `id` says. Throws ``StoreError/damaged(_:)`` if anything in it isn't as it was written.
   static func read(_ path: String, of id: [UInt8], _ keys: VaultKeys) throws(StoreError) -> Companion {
-    let bytes = try AtomicFile.read(path, limit: SecretCompanion.byteLimit)
-    let body = Array(bytes.dropLast(Digest.byteCount))
-    guard bytes.count > Digest.byteCount, macsMatch(Array(bytes.suffix(Digest.byteCount)), try mac(body, keys)) else {
-      throw .damaged(path)
-    }
+    let limit = SecretCompanion.byteLimit
+    let body = try keys.readAuthenticated(path, limit: limit, label)
     do throws(WireError) {
-      if id == TrustCompanion.id { return .trust(try TrustCompanion.decode(body, limit: SecretCompanion.byteLimit)) }
+      if id == TrustCompanion.id { return .trust(try TrustCompanion.decode(body, limit: limit)) }
       if body.starts(with: DeletedCompanion.magic) {
-        let deleted = try DeletedCompanion.decode(body, limit: SecretCompanion.byteLimit)
+        let deleted = try DeletedCompanion.decode(body, limit: limit)
         guard deleted.secretID == id else { throw WireError.invalidValue(field: "id") }
         return .deleted(deleted)
       }
-      let companion = try SecretCompanion.decode(body, limit: SecretCompanion.byteLimit)
+      let companion = try SecretCompanion.decode(body, limit: limit)
       guard companion.secret.id == id else { throw WireError.invalidValue(field: "id") }
       return .secret(companion)
-    } catch .unsupported { throw .tooNew(path) } catch { throw .damaged(path) }
-  }
-
-  private static func mac(_ body: [UInt8], _ keys: VaultKeys) throws(StoreError) -> [UInt8] {
-    try keys.mac("vault/secret-companion/v1") { $0.append(body) }
+    } catch { throw StoreError(reading: path, error) }
   }
 }
 
@@ -69,18 +62,14 @@ struct DeletedCompanion: WireValue, Hashable {
     try writer.bytes(Self.magic)
     try writer.u8(Self.version)
     try writer.bytes(secretID)
-    try writer.u64(UInt64(bitPattern: deletedAt))
+    try writer.signed(deletedAt)
     try extensions.encode(into: &writer)
   }
 
   init(from reader: inout Reader) throws(WireError) {
-    guard try reader.bytes(8, "magic") == Self.magic else { throw .invalidValue(field: "magic") }
-    let version = try reader.u8("version")
-    guard version == Self.version else { throw .unsupported(field: "version", value: UInt64(version)) }
+    try reader.head(Self.magic, version: Self.version)
     secretID = try reader.bytes(SecretRecord.idByteCount, "id")
-    deletedAt = Int64(bitPattern: try reader.u64("deleted"))
-    let extensions = try Extensions(from: &reader)
-    try extensions.require()
-    self.extensions = extensions
+    deletedAt = try reader.signed("deleted")
+    extensions = try reader.extensions()
   }
 }

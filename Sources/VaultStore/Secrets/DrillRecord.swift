@@ -76,7 +76,7 @@ struct DrillHolders: WireValue {
       try writer.bytes(holder.peer.bytes)
       try writer.u8(holder.index)
       try writer.flag(holder.isWhole)
-      try writer.u64(UInt64(bitPattern: holder.provenAt))
+      try writer.signed(holder.provenAt)
     }
   }
 
@@ -91,7 +91,7 @@ struct DrillHolders: WireValue {
       holders.append(
         DrillRecord.Holder(
           peer: peer, index: index, isWhole: try reader.flag("sound"),
-          provenAt: Int64(bitPattern: try reader.u64("time"))))
+          provenAt: try reader.signed("time")))
     }
     self.holders = holders
   }

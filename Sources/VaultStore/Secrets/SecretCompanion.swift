@@ -47,32 +47,29 @@ struct SecretCompanion: WireValue {
     try writer.bytes(secret.askTag.bytes)
     try writer.bytes(secret.headerDigest.bytes)
     try writer.bytes32(secret.header)
-    try writer.u8(secret.origin == .dealt ? 1 : 2)
-    try writer.u8(secret.state == .active ? 1 : 2)
+    try writer.u8(secret.origin.code)
+    try writer.u8(secret.state.code)
     try writer.bytes(secret.dealer.bytes)
-    try writer.flag(secret.description != nil)
-    if let description = secret.description { try writer.text16(description) }
+    try writer.optionalText(secret.description)
     try writer.u8(secret.kind)
     for number in [secret.threshold, secret.shareCount, secret.ownIndex ?? 0] {
       try writer.u8(UInt8(truncatingIfNeeded: number))
     }
-    try writer.u64(UInt64(bitPattern: secret.createdAt))
-    try writer.u64(UInt64(bitPattern: secret.receivedAt))
+    try writer.signed(secret.createdAt)
+    try writer.signed(secret.receivedAt)
     try writer.flag(sealedShare != nil)
     if let sealedShare {
-      try writer.u64(UInt64(bitPattern: epoch))
+      try writer.signed(epoch)
       try writer.bytes16(sealedShare)
     }
-    try writer.flag(policy != nil)
-    if let policy { try writer.text16(policy) }
+    try writer.optionalText(policy)
     try writer.count16(fragments.count)
     for fragment in fragments {
       try writer.u8(UInt8(truncatingIfNeeded: fragment.index))
-      try writer.u64(UInt64(bitPattern: fragment.byteCount))
-      try writer.u64(UInt64(bitPattern: fragment.trailerByteCount))
+      try writer.signed(fragment.byteCount)
+      try writer.signed(fragment.trailerByteCount)
       try writer.u64(UInt64(truncatingIfNeeded: fragment.pieces))
-      try writer.flag(fragment.source != nil)
-      if let source = fragment.source { try writer.bytes(source.bytes) }
+      try writer.optionalDigest(fragment.source)
     }
     try writer.count16(deliveries.count)
     for delivery in deliveries { try Self.encode(delivery, into: &writer) }
@@ -88,8 +85,8 @@ struct SecretCompanion: WireValue {
     try writer.bytes32(delivery.payload)
     try writer.flag(delivery.hasFragment)
     try writer.flag(delivery.expiresAt != nil)
-    if let expiresAt = delivery.expiresAt { try writer.u64(UInt64(bitPattern: expiresAt)) }
-    try writer.u64(UInt64(bitPattern: delivery.createdAt))
+    if let expiresAt = delivery.expiresAt { try writer.signed(expiresAt) }
+    try writer.signed(delivery.createdAt)
   }
 
   private static func encode(_ introduction: IntroductionRecord, into writer: inout Writer) throws(WireError) {
@@ -98,16 +95,14 @@ struct SecretCompanion: WireValue {
     try writer.u8(UInt8(truncatingIfNeeded: introduction.index))
     try writer.flag(introduction.state == .removed)
     try writer.bytes16(introduction.card)
-    try writer.u64(UInt64(bitPattern: introduction.addedAt))
+    try writer.signed(introduction.addedAt)
   }
 
   init(from reader: inout Reader) throws(WireError) {
-    guard try reader.bytes(8, "magic") == Self.magic else { throw .invalidValue(field: "magic") }
-    let version = try reader.u8("version")
-    guard version == Self.version else { throw .unsupported(field: "version", value: UInt64(version)) }
+    try reader.head(Self.magic, version: Self.version)
     let secret = try Self.secret(from: &reader)
     let hasShare = try reader.flag("whether there is a share")
-    epoch = hasShare ? Int64(bitPattern: try reader.u64("epoch")) : 0
+    epoch = hasShare ? try reader.signed("epoch") : 0
     sealedShare = hasShare ? try reader.bytes16(limit: Self.sealedByteLimit, "share") : nil
     guard (sealedShare == nil) == (secret.ownIndex == nil) else { throw .invalidValue(field: "share") }
     policy = try reader.flag("whether there is a policy") ? reader.text16(limit: 256, "policy") : nil
@@ -127,19 +122,17 @@ struct SecretCompanion: WireValue {
     }
     self.introductions = introductions
     self.secret = secret
-    let extensions = try Extensions(from: &reader)
-    try extensions.require()
-    self.extensions = extensions
+    extensions = try reader.extensions()
   }
 
   private static func secret(from reader: inout Reader) throws(WireError) -> SecretRecord {
     let id = try reader.bytes(SecretRecord.idByteCount, "id")
-    let askTag = try digest(&reader, "ask tag")
-    let headerDigest = try digest(&reader, "header digest")
+    let askTag = try reader.digest("ask tag")
+    let headerDigest = try reader.digest("header digest")
     let header = try reader.bytes32(limit: SecretRecord.headerByteLimit, "header")
-    let origin: SecretRecord.Origin = try choice(&reader, "origin") ? .dealt : .held
-    let state: SecretRecord.State = try choice(&reader, "state") ? .active : .disputed
-    let dealer = try digest(&reader, "dealer")
+    let origin: SecretRecord.Origin = try reader.word("origin")
+    let state: SecretRecord.State = try reader.word("state")
+    let dealer = try reader.digest("dealer")
     let description =
       try reader.flag("whether there is a description") ? reader.text16(limit: 65_535, "description") : nil
     let kind = try reader.u8("kind")
@@ -150,18 +143,18 @@ struct SecretCompanion: WireValue {
     return SecretRecord(
       id: id, askTag: askTag, headerDigest: headerDigest, header: header, origin: origin, dealer: dealer,
       description: description, kind: kind, threshold: threshold, shareCount: shareCount,
-      ownIndex: ownIndex == 0 ? nil : ownIndex, createdAt: Int64(bitPattern: try reader.u64("created")),
-      receivedAt: Int64(bitPattern: try reader.u64("received")), state: state)
+      ownIndex: ownIndex == 0 ? nil : ownIndex, createdAt: try reader.signed("created"),
+      receivedAt: try reader.signed("received"), state: state)
   }
 
   private static func fragment(
     of secret: SecretRecord, from reader: inout Reader
   ) throws(WireError) -> FragmentRecord {
     let index = Int(try reader.u8("fragment"))
-    let byteCount = Int64(bitPattern: try reader.u64("fragment bytes"))
-    let trailerByteCount = Int64(bitPattern: try reader.u64("trailer bytes"))
-    let pieces = Int64(bitPattern: try reader.u64("pieces"))
-    let source = try reader.flag("whether there is a source") ? digest(&reader, "source") : nil
+    let byteCount = try reader.signed("fragment bytes")
+    let trailerByteCount = try reader.signed("trailer bytes")
+    let pieces = try reader.signed("pieces")
+    let source = try reader.optionalDigest("whether there is a source")
     guard index > 0, byteCount >= 0, trailerByteCount >= 0, pieces >= 0,
       !byteCount.addingReportingOverflow(trailerByteCount).overflow
     else { throw .invalidValue(field: "fragment") }
@@ -173,13 +166,13 @@ struct SecretCompanion: WireValue {
   private static func delivery(
     of secret: SecretRecord, from reader: inout Reader
   ) throws(WireError) -> NewOutboxRecord {
-    let recipient = try digest(&reader, "recipient")
+    let recipient = try reader.digest("recipient")
     let kind = try reader.text16(limit: 64, "kind")
     let index = Int(try reader.u8("share"))
     let payload = try reader.bytes32(limit: payloadByteLimit, "payload")
     let hasFragment = try reader.flag("whether a fragment goes with it")
-    let expiresAt = try reader.flag("whether it expires") ? Int64(bitPattern: reader.u64("expiry")) : nil
-    let createdAt = Int64(bitPattern: try reader.u64("made"))
+    let expiresAt = try reader.flag("whether it expires") ? try reader.signed("expiry") : nil
+    let createdAt = try reader.signed("made")
     guard index > 0 || !hasFragment else { throw .invalidValue(field: "share") }
     return NewOutboxRecord(
       recipient: recipient, kind: kind, secretID: secret.id, index: index == 0 ? nil : index, payload: payload,
@@ -189,7 +182,7 @@ struct SecretCompanion: WireValue {
   private static func introduction(
     of secret: SecretRecord, from reader: inout Reader
   ) throws(WireError) -> IntroductionRecord {
-    let digest = try digest(&reader, "holder")
+    let digest = try reader.digest("holder")
     let noiseKey = try reader.bytes(32, "noise key")
     let index = Int(try reader.u8("share"))
     let isRemoved = try reader.flag("whether it was removed")
@@ -197,19 +190,6 @@ struct SecretCompanion: WireValue {
     guard index > 0 else { throw .invalidValue(field: "share") }
     return IntroductionRecord(
       secretID: secret.id, digest: digest, noiseKey: noiseKey, index: index, dealer: secret.dealer, card: card,
-      state: isRemoved ? .removed : .active, addedAt: Int64(bitPattern: try reader.u64("introduced")))
-  }
-
-  private static func choice(_ reader: inout Reader, _ field: StaticString) throws(WireError) -> Bool {
-    switch try reader.u8(field) {
-    case 1: return true
-    case 2: return false
-    default: throw .invalidValue(field: "\(field)")
-    }
-  }
-
-  private static func digest(_ reader: inout Reader, _ field: StaticString) throws(WireError) -> Digest {
-    let bytes = try reader.bytes(Digest.byteCount, field)
-    do throws(SodiumError) { return try Digest(bytes) } catch { throw .invalidValue(field: "\(field)") }
+      state: isRemoved ? .removed : .active, addedAt: try reader.signed("introduced"))
   }
 }

@@ -5,9 +5,9 @@ package struct SecretRecord: Hashable, Sendable {
   package static let idByteCount = 16
   package static let headerByteLimit = 65_536
 
-  package enum Origin: String, Hashable, Sendable { case dealt, held }
+  package enum Origin: String, Hashable, Sendable, NumberedWord { case dealt, held }
 
-  package enum State: String, Hashable, Sendable {
+  package enum State: String, Hashable, Sendable, NumberedWord {
     /// Everything is as it should be.
     case active
     /// Something contradicts it (another header for the same id, inconsistent fragments).
