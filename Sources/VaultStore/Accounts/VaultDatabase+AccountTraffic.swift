@@ -46,14 +46,14 @@ extension AccountTraffic {
   }
 
   var encoded: [UInt8] {
-    [1] + numbers.flatMap { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * Int64($0))) } }
+    [1] + numbers.flatMap { bytes(of: $0) }
   }
 
   /// Nil for what is none.
   init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.byteCount, bytes[0] == 1 else { return nil }
     let numbers = (0..<8).map { place in
-      bytes[(1 + 8 * place)..<(9 + 8 * place)].reduce(0 as Int64) { $0 << 8 | Int64($1) }
+      Int64(bitPattern: number(of: bytes[(1 + 8 * place)..<(9 + 8 * place)]))
     }
     guard numbers.allSatisfy({ $0 >= 0 }) else { return nil }
     self.init(numbers)
@@ -88,17 +88,14 @@ extension VaultDatabase {
       let sum = (before ?? AccountTraffic(since: more.since)).adding(more)
       if before != nil || !sum.isNothing { try Meta.set(Self.trafficKey(account), to: sum.encoded, db) }
       guard let passed else { return }
-      let bytes = passed.flatMap { mark in (0..<8).map { UInt8(truncatingIfNeeded: mark >> (56 - 8 * UInt64($0))) } }
-      try Meta.set(Self.passedKey(account), to: bytes, db)
+      try Meta.set(Self.passedKey(account), to: passed.flatMap { bytes(of: $0) }, db)
     }
   }
 
   /// Marks of an account's texts that weren't kept and are counted, the latest last.
   package func passedTexts(_ account: [UInt8]) throws(StoreError) -> [UInt64] {
     let bytes = try read { db in try Meta.value(Self.passedKey(account), db) } ?? []
-    return (0..<(bytes.count / 8)).map { place in
-      bytes[(8 * place)..<(8 * place + 8)].reduce(0) { $0 << 8 | UInt64($1) }
-    }
+    return (0..<(bytes.count / 8)).map { number(of: bytes[(8 * $0)..<(8 * $0 + 8)]) }
   }
 
   static func forgetTraffic(_ account: [UInt8], _ db: Database) throws {

@@ -138,8 +138,7 @@ extension VaultDatabase {
       try db.run("DELETE FROM \(table) WHERE \(condition)", [id.blob])
     }
     try Self.forgetTraffic(id, db)
-    try db.run("DELETE FROM accounts WHERE id = ?", [id.blob])
-    return db.changesCount == 1
+    return try db.changes("DELETE FROM accounts WHERE id = ?", [id.blob])
   }
 
   // MARK: - Passwords
@@ -169,8 +168,9 @@ extension VaultDatabase {
   }
 
   private static func putPassword(_ sealed: [UInt8], of id: [UInt8], _ db: Database) throws {
-    try db.run("UPDATE accounts SET secret = ? WHERE id = ?", [sealed.blob, id.blob])
-    guard db.changesCount == 1 else { throw StoreError.notFound("the account") }
+    guard try db.changes("UPDATE accounts SET secret = ? WHERE id = ?", [sealed.blob, id.blob]) else {
+      throw StoreError.notFound("the account")
+    }
   }
 
   private static func passwordName(_ id: [UInt8]) -> RecordName { RecordName(table: "accounts.secret", row: id) }
@@ -181,13 +181,11 @@ extension VaultDatabase {
   package func accountMark() throws(StoreError) -> UInt64 { try readOne { db in try Self.accountMark(db) } }
 
   private static func accountMark(_ db: Database) throws -> UInt64 {
-    let bytes = try Meta.value(markKey, db) ?? []
-    return bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    number(of: try (Meta.value(markKey, db) ?? []).prefix(8))
   }
 
   static func markAccounts(_ db: Database) throws {
-    let next = try accountMark(db) &+ 1
-    try Meta.set(markKey, to: (0..<8).map { UInt8(truncatingIfNeeded: next >> UInt64(56 - 8 * $0)) }, db)
+    try Meta.set(markKey, to: bytes(of: accountMark(db) &+ 1), db)
   }
 
   // MARK: - Rows

@@ -18,7 +18,7 @@ package final class BackupArchive: Sendable {
   /// Opens the file at `path`. Throws ``StoreError/damaged(_:)`` for anything but a backup from its first byte to its last.
   package convenience init(path: String) throws(StoreError) {
     let file = try OpenFile(path, O_RDONLY | O_NONBLOCK)
-    guard try file.status().st_mode & S_IFMT == S_IFREG else {
+    guard try file.status().isRegularFile else {
       throw .inputOutput(path: path, reason: "not a regular file")
     }
     try self.init(file, path: path)
@@ -138,11 +138,10 @@ package final class BackupArchive: Sendable {
     }
 
     mutating func entry() throws(StoreError) -> BackupEntry {
-      let lengths = try bytes(2)
-      let nameCount = Int(lengths[0]) << 8 | Int(lengths[1])
+      let nameCount = Int(number(of: try bytes(2)))
       guard (1...BackupFormat.nameByteLimit).contains(nameCount) else { throw damage }
       guard let name = String(validating: try bytes(nameCount), as: UTF8.self) else { throw damage }
-      let byteCount = try bytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+      let byteCount = number(of: try bytes(8))
       guard byteCount <= BackupFormat.contentByteLimit, byteCount <= length - position else { throw damage }
       let offset = position
       position += byteCount

@@ -34,18 +34,13 @@ enum BackupFormat {
     switch parts[0] {
     case "fragments":
       let pieces = parts[1].split(separator: ".", omittingEmptySubsequences: false)
-      guard pieces.count == 2, isHexadecimal(pieces[0], count: 32), let number = UInt8(pieces[1]), number > 0,
+      guard pieces.count == 2, isHexadecimal(pieces[0].utf8, count: 32), let number = UInt8(pieces[1]), number > 0,
         String(number) == pieces[1]
       else { return nil }
       return 3
-    case "items": return isHexadecimal(parts[1], count: 32) || isHexadecimal(parts[1], count: 64) ? 4 : nil
+    case "items": return isHexadecimal(parts[1].utf8, count: 32) || isHexadecimal(parts[1].utf8, count: 64) ? 4 : nil
     default: return nil
     }
-  }
-
-  private static func isHexadecimal(_ text: Substring, count: Int) -> Bool {
-    text.utf8.count == count
-      && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (0x61...0x66).contains($0) }
   }
 
   /// Whether one name may follow another: no name comes twice, and there is one order.

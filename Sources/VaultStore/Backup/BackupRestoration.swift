@@ -28,20 +28,13 @@ package final class BackupRestoration: Sendable {
     staged = VaultFolders(data: root + "/data", state: folders.state, config: root + "/config")
     settings = archive.entries.contains { $0.name == BackupFormat.settings }
     do throws(StoreError) {
-      for folder in [staged.data, staged.config, staged.data + "/items"] {
-        guard mkdir(folder, 0o700) == 0 else { throw StoreError(errno: errno, path: folder) }
-      }
-      for folder in [staged.fragmentsPath, staged.companionsPath, staged.stagingPath] {
-        guard mkdir(folder, 0o700) == 0 else { throw StoreError(errno: errno, path: folder) }
-      }
-      for group in Self.groupFolders(of: archive) {
-        guard mkdir(staged.data + "/" + group, 0o700) == 0 else {
-          throw StoreError(errno: errno, path: staged.data + "/" + group)
-        }
-      }
+      let groups = Self.groupFolders(of: archive).map { [data = staged.data] in data + "/" + $0 }
+      let made = [
+        staged.data, staged.config, staged.itemsPath, staged.fragmentsPath, staged.companionsPath, staged.stagingPath,
+      ]
+      for folder in made + groups { try FileNames.makeFolder(folder) }
       for entry in archive.entries { try Self.unpack(entry, archive, staged) }
-      for group in Self.groupFolders(of: archive) { try FileNames.synchronizeFolder(staged.data + "/" + group) }
-      for folder in [staged.fragmentsPath, staged.data + "/items", staged.data, staged.config, root] {
+      for folder in groups + [staged.fragmentsPath, staged.itemsPath, staged.data, staged.config, root] {
         try FileNames.synchronizeFolder(folder)
       }
       let database = try VaultDatabase(staged, keys: keys, alone: alone)
@@ -62,7 +55,7 @@ package final class BackupRestoration: Sendable {
   /// A folder beside the data folder, in which something is made that is to take a place in that. It is swept up if nobody holds the lock.
   static func makeRoot(beside folders: VaultFolders) throws(StoreError) -> (path: String, lock: OpenFile) {
     let path = try SplitPath(folders.data).folder + "/" + prefix + FileNames.random()
-    guard mkdir(path, 0o700) == 0 else { throw StoreError(errno: errno, path: path) }
+    try FileNames.makeFolder(path)
     do throws(StoreError) {
       let lock = try OpenFile.folder(path)
       guard try lock.lock(exclusive: true, waits: false) else { throw .busy(path: path) }

@@ -13,7 +13,7 @@ extension VaultDatabase {
     let columns = StoredRow(row: row, what: "the policy of secret \(hexadecimal(id))")
     let policy = try columns.text("policy")
     // An index that somebody has written may lead to another row: the MAC is over the id that was looked for.
-    try columns.verify(try policyMAC(id, policy))
+    try columns.verify(policyMAC(id, policy))
     return policy
   }
 
@@ -74,7 +74,7 @@ extension VaultDatabase {
   func consentClock(_ db: Database) throws -> Int64 {
     guard let stored = try Meta.value(Self.clockKey, db) else { return 0 }
     guard stored.count == 8 + Digest.byteCount else { throw StoreError.damaged("the clock of requests") }
-    let time = stored.prefix(8).reduce(Int64(0)) { $0 << 8 | Int64($1) }
+    let time = Int64(bitPattern: number(of: stored.prefix(8)))
     guard macsMatch(Array(stored.dropFirst(8)), try clockMAC(time)) else {
       throw StoreError.damaged("the clock of requests")
     }
@@ -82,8 +82,7 @@ extension VaultDatabase {
   }
 
   func setConsentClock(_ time: Int64, _ db: Database) throws {
-    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: time >> (56 - 8 * Int64($0))) }
-    try Meta.set(Self.clockKey, to: bytes + (try clockMAC(time)), db)
+    try Meta.set(Self.clockKey, to: bytes(of: time) + (try clockMAC(time)), db)
   }
 
   func clockMAC(_ time: Int64) throws(StoreError) -> [UInt8] {
@@ -103,7 +102,7 @@ extension VaultDatabase {
         let columns = StoredRow(row: row, what: "a release of the day")
         let secret = try columns.bytes("secret_id", count: SecretRecord.idByteCount)
         let time = try columns.integer("released_at")
-        try columns.verify(try self.releaseMAC(peer, secret, time))
+        try columns.verify(self.releaseMAC(peer, secret, time))
         return time > since ? secret : nil
       }
     }

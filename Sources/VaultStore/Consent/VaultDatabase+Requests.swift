@@ -108,16 +108,17 @@ extension VaultDatabase {
   private static func waitingCounts(
     _ kind: RequestRecord.Kind, _ peer: Digest, _ dealer: Digest?, except id: Int64, _ db: Database
   ) throws -> RequestCounts {
-    let row = try db.row(
-      """
-      SELECT count(*) FILTER (
-        WHERE peer = ?1 OR (?2 IS NOT NULL AND peer NOT IN (SELECT digest FROM peers)
-          AND secret_id IN (SELECT id FROM secrets WHERE dealer = ?2 AND origin = 'held'))) AS of_peer,
-        count(*) AS of_all FROM requests
-      WHERE kind = ?3 AND state = 'waiting' AND id <> ?4
-      """, [peer.blob, dealer?.blob, kind.rawValue, id])
-    guard let row else { return RequestCounts(ofPeer: 0, all: 0) }
-    let columns = StoredRow(row: row, what: "the table of requests")
+    guard
+      let columns = try db.stored(
+        "the table of requests",
+        """
+        SELECT count(*) FILTER (
+          WHERE peer = ?1 OR (?2 IS NOT NULL AND peer NOT IN (SELECT digest FROM peers)
+            AND secret_id IN (SELECT id FROM secrets WHERE dealer = ?2 AND origin = 'held'))) AS of_peer,
+          count(*) AS of_all FROM requests
+        WHERE kind = ?3 AND state = 'waiting' AND id <> ?4
+        """, [peer.blob, dealer?.blob, kind.rawValue, id])
+    else { return RequestCounts(ofPeer: 0, all: 0) }
     return RequestCounts(
       ofPeer: try columns.count("of_peer"), all: try columns.count("of_all"))
   }
@@ -154,7 +155,7 @@ extension VaultDatabase {
       endsAt: try columns.integer("ends_at"))
     request.id = id
     request.state = try columns.value("state", as: RequestRecord.State.self)
-    try columns.verify(try request.rowMAC(keys))
+    try columns.verify(request.rowMAC(keys))
     return request
   }
 

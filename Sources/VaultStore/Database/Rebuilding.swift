@@ -37,7 +37,7 @@ extension VaultDatabase {
       withExtendedLifetime(fresh.lock) {}
     }
     let staged = VaultFolders(data: fresh.path + "/data", state: folders.state, config: folders.config)
-    guard mkdir(staged.data, 0o700) == 0 else { throw StoreError(errno: errno, path: staged.data) }
+    try FileNames.makeFolder(staged.data)
     try staged.restore()
     let database = try VaultDatabase(staged, keys: keys, creating: true, alone: alone)
     try database.write { db in

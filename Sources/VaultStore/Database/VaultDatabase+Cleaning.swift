@@ -76,7 +76,7 @@ extension VaultDatabase {
   private func isSweepDue(at time: Int64) -> Bool {
     var status = stat()
     guard lstat(folders.filesLockPath, &status) == 0 else { return true }
-    let last = Int64(status.st_mtim.tv_sec) * 1000 + Int64(status.st_mtim.tv_nsec) / 1_000_000
+    let last = status.changedAt
     // A clock that was set back must not put it off for ever.
     return time < last - Self.sweepInterval || time >= last + Self.sweepInterval
   }
@@ -132,12 +132,11 @@ extension VaultDatabase {
       let lock = try Self.lockIfUnused(path)
       if lock == nil, access(path, F_OK) == 0 { continue }
       let removed = try write { db in
-        try db.run(
+        return try db.changes(
           """
           DELETE FROM fragments
           WHERE secret_id = ? AND fragment_index = ? AND complete = 0 AND expires_at <= ?
           """, [expired.secretID.blob, expired.index, time])
-        return db.changesCount == 1
       }
       guard removed else { continue }
       try FileNames.remove(path)
@@ -218,8 +217,8 @@ extension VaultDatabase {
     for name in try FileNames.list(folder) where name.hasPrefix(FileNames.temporaryPrefix) {
       var status = stat()
       let path = folder + "/" + name
-      guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
-      guard time - Int64(status.st_mtim.tv_sec) * 1000 >= Self.temporaryFileAge else { continue }
+      guard lstat(path, &status) == 0, status.isRegularFile else { continue }
+      guard time - status.changedAt >= Self.temporaryFileAge else { continue }
       try FileNames.remove(path)
       report.temporaryFiles += 1
     }

@@ -25,7 +25,7 @@ package final class CiphertextFile: Sendable {
   package init(owning descriptor: Int32) throws(StoreError) {
     file = OpenFile(owning: descriptor, path: "the unlocked ciphertext")
     let status = try file.status()
-    guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
+    guard status.isRegularFile, status.st_uid == geteuid() else {
       throw .inputOutput(path: file.path, reason: "is not a file of this user")
     }
   }
@@ -57,4 +57,4 @@ package final class CiphertextFile: Sendable {
 }
 
 /// `O_TMPFILE`, whose definition Swift can't import.
-private let temporaryFileFlags: Int32 = 0o20000000 | O_DIRECTORY
+let temporaryFileFlags: Int32 = 0o20000000 | O_DIRECTORY

@@ -50,7 +50,7 @@ package struct ClearFolder: ~Copyable {
   package func read(_ name: String, limit: Int) throws(StoreError) -> SecretBytes {
     let file = try OpenFile(path + "/" + name, O_RDONLY | O_NONBLOCK)
     let status = try file.status()
-    guard status.st_mode & S_IFMT == S_IFREG else {
+    guard status.isRegularFile else {
       throw .inputOutput(path: file.path, reason: "is not a regular file any more")
     }
     guard status.st_size <= limit else {
@@ -103,6 +103,6 @@ extension OutputNotes {
       let path = String(validating: bytes, as: UTF8.self), ClearFolder.isAbandoned(path),
       !FolderRemoval.remove(path, wipes: true)
     else { return true }
-    return try Int64(note.status().st_mtim.tv_sec) * 1000 + lifetime <= time
+    return try note.status().changedAt + lifetime <= time
   }
 }

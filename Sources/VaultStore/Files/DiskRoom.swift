@@ -19,6 +19,16 @@ extension VaultFolders {
   }
 }
 
+extension stat {
+  /// When the file was changed, in milliseconds since 1970. Anybody sets that to what he likes: more than can be counted with is cut off.
+  var changedAt: Int64 {
+    let limit: Int64 = 1 << 50
+    return max(-limit, min(limit, Int64(st_mtim.tv_sec))) * 1000 + Int64(st_mtim.tv_nsec) / 1_000_000
+  }
+
+  var isRegularFile: Bool { st_mode & S_IFMT == S_IFREG }
+}
+
 /// A file as it was at one moment: whoever finds it so again finds in it what he has left there.
 package struct FileMark: Hashable, Sendable {
   private let device: UInt64

@@ -2,6 +2,16 @@ import CShims
 import Glibc
 import Sodium
 
+/// Whether a text is so many hexadecimal digits in lower case.
+func isHexadecimal(_ text: some Sequence<UInt8>, count: Int) -> Bool {
+  var rest = count
+  for character in text {
+    guard (0x30...0x39).contains(character) || (0x61...0x66).contains(character) else { return false }
+    rest -= 1
+  }
+  return rest == 0
+}
+
 /// The folder and the last component of a path.
 struct SplitPath {
   let folder: String
@@ -42,6 +52,10 @@ enum FileNames {
   static func remove(_ path: String) throws(StoreError) {
     guard unlink(path) != 0, errno != ENOENT else { return }
     throw StoreError(errno: errno, path: path)
+  }
+
+  static func makeFolder(_ path: String) throws(StoreError) {
+    guard mkdir(path, 0o700) == 0 else { throw StoreError(errno: errno, path: path) }
   }
 
   /// Gives `source` the name `destination`. Replaces what is there only if `replacing`.

@@ -8,9 +8,7 @@ enum FolderRemoval {
 
   /// Whether a name is `prefix` and the 32 hexadecimal digits of ``FileNames/random()``.
   static func isName(_ name: some StringProtocol, _ prefix: String) -> Bool {
-    let digits = name.utf8.dropFirst(prefix.utf8.count)
-    return name.hasPrefix(prefix) && digits.count == 32
-      && digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    name.hasPrefix(prefix) && isHexadecimal(name.utf8.dropFirst(prefix.utf8.count), count: 32)
   }
 
   /// Removes a folder of this user's with everything in it; false if something stays. `wipes` writes zeros over its files
@@ -52,7 +50,7 @@ enum FolderRemoval {
       unlinkat(folder, name, AT_REMOVEDIR)
       return
     }
-    if wipes, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 { wipe(name, in: folder, Int(status.st_size)) }
+    if wipes, status.isRegularFile, status.st_nlink == 1 { wipe(name, in: folder, Int(status.st_size)) }
     unlinkat(folder, name, 0)
   }
 

@@ -17,9 +17,23 @@ final class OpenFile: Sendable {
   static func privateFile(_ path: String, _ flags: Int32) throws(StoreError) -> OpenFile {
     // O_NONBLOCK: a pipe put in the file's place must not stop the program.
     let file = try OpenFile(path, flags | O_NONBLOCK)
-    let status = try file.status()
-    guard status.st_mode & S_IFMT == S_IFREG else { throw .inputOutput(path: path, reason: "not a regular file") }
+    try file.checkPrivateFile()
+    return file
+  }
+
+  private func checkPrivateFile() throws(StoreError) {
+    let status = try status()
+    guard status.isRegularFile else { throw .inputOutput(path: path, reason: "not a regular file") }
     try checkPrivate(status, path: path)
+  }
+
+  /// Opens or makes a file that only one may write at a time, and takes its lock. Throws ``StoreError/busy(path:)`` if
+  /// somebody else has it.
+  static func lockedFile(_ path: String, _ flags: Int32) throws(StoreError) -> OpenFile {
+    let file = try OpenFile(path, flags)
+    try file.checkPrivateFile()
+    // A cleaner may have removed it between opening and locking.
+    guard try file.lock(exclusive: true, waits: false), try file.status().st_nlink > 0 else { throw .busy(path: path) }
     return file
   }
 

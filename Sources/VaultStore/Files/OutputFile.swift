@@ -126,7 +126,7 @@ package struct OutputFile: ~Copyable, Sendable {
       return
     }
     guard overwrites else { throw .alreadyExists(path) }
-    guard status.st_mode & S_IFMT == S_IFREG else {
+    guard status.isRegularFile else {
       throw .inputOutput(path: path, reason: "is not a regular file")
     }
   }
@@ -139,7 +139,7 @@ package struct OutputFile: ~Copyable, Sendable {
       throw .inputOutput(path: path, reason: "is a link that leads nowhere; remove it, or name another file")
     }
     defer { free(resolved) }
-    guard stat(resolved, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
+    guard stat(resolved, &status) == 0, status.isRegularFile, status.st_uid == geteuid() else {
       throw .inputOutput(path: path, reason: "is a link to something else than a regular file of yours")
     }
     return String(cString: resolved)
@@ -187,6 +187,3 @@ package struct OutputFile: ~Copyable, Sendable {
     UnlinkRegistry.release(temporary.registration)
   }
 }
-
-/// `O_TMPFILE`, whose definition Swift can't import.
-private let temporaryFileFlags: Int32 = 0o20000000 | O_DIRECTORY

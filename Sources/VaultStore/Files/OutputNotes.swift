@@ -54,17 +54,15 @@ package struct OutputNotes: Sendable {
       !bytes.contains(0), let slash = bytes.lastIndex(of: UInt8(ascii: "/"))
     else { return .nothing }
     let name = bytes[(slash + 1)...]
-    let digits = name.dropFirst(FileNames.temporaryPrefix.utf8.count)
-    guard name.starts(with: FileNames.temporaryPrefix.utf8), digits.count == 32,
-      digits.allSatisfy({ Array("0123456789abcdef".utf8).contains($0) })
-    else { return .nothing }
+    let prefix = FileNames.temporaryPrefix.utf8
+    guard name.starts(with: prefix), isHexadecimal(name.dropFirst(prefix.count), count: 32) else { return .nothing }
     let path = bytes.map { CChar(bitPattern: $0) } + [0]
     var status = stat()
     guard lstat(path, &status) == 0 else {
       let folder = bytes[...slash].map { CChar(bitPattern: $0) } + [0]
       return stat(folder, &status) == 0 ? .nothing : .missing
     }
-    return status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid() ? .file(path) : .nothing
+    return status.isRegularFile && status.st_uid == geteuid() ? .file(path) : .nothing
   }
 
   /// Removes the file that a note speaks of. Whether the note has done its service then.
@@ -72,7 +70,7 @@ package struct OutputNotes: Sendable {
     switch noted(in: note) {
     case .nothing: return true
     case .file(let path) where unlink(path) == 0: return true
-    case .file, .missing: return try Int64(note.status().st_mtim.tv_sec) * 1000 + lifetime <= time
+    case .file, .missing: return try note.status().changedAt + lifetime <= time
     }
   }
 }

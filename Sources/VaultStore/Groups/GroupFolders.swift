@@ -14,7 +14,7 @@ package struct GroupFolders: Sendable {
   package func path(_ name: String) -> String { path + "/" + name }
 
   package static func isName(_ name: some StringProtocol) -> Bool {
-    name.utf8.count == nameLength && name.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    isHexadecimal(name.utf8, count: nameLength)
   }
 
   /// The names of all groups' folders, in order.
@@ -38,7 +38,7 @@ package struct GroupFolders: Sendable {
     guard status.st_mode & S_IFMT == S_IFDIR else { throw .inputOutput(path: path, reason: "is not a folder") }
     try checkPrivate(status, path: path)
     let name = try hexadecimal(withSodium { () throws(SodiumError) in try Randomness.bytes(Self.nameLength / 2) })
-    guard mkdir(self.path(name), 0o700) == 0 else { throw StoreError(errno: errno, path: self.path(name)) }
+    try FileNames.makeFolder(self.path(name))
     try FileNames.synchronizeFolder(path)
     return name
   }

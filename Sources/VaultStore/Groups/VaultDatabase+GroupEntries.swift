@@ -8,11 +8,7 @@ extension VaultDatabase {
   /// The items of a group, those that changed last first.
   package func groupEntries(of group: [UInt8]) throws(StoreError) -> [GroupEntry] {
     try read { db in
-      try db.rows(
-        """
-        SELECT \(Self.entryColumns) FROM group_entries WHERE group_id = ? ORDER BY changed_at DESC, slot
-        """, [group.blob]
-      ).map { try self.decodeEntry($0) }.filter { try !self.isLeft($0) }
+      try self.entries(where: "group_id = ? ORDER BY changed_at DESC, slot", group, db).filter { try !self.isLeft($0) }
     }
   }
 
@@ -22,9 +18,13 @@ extension VaultDatabase {
   }
 
   private func entries(ofItem itemID: [UInt8], _ db: Database) throws -> [GroupEntry] {
-    try db.rows(
-      "SELECT \(Self.entryColumns) FROM group_entries WHERE item_id = ? ORDER BY group_id, slot", [itemID.blob]
-    ).map { try decodeEntry($0) }
+    try entries(where: "item_id = ? ORDER BY group_id, slot", itemID, db)
+  }
+
+  private func entries(where condition: String, _ id: [UInt8], _ db: Database) throws -> [GroupEntry] {
+    try db.rows("SELECT \(Self.entryColumns) FROM group_entries WHERE \(condition)", [id.blob]).map {
+      try decodeEntry($0)
+    }
   }
 
   /// What a group has at a place.
@@ -66,11 +66,8 @@ extension VaultDatabase {
   private func insert(_ entry: GroupEntry, replaces: Bool, _ db: Database) throws {
     try entry.check()
     try Self.forgetTakenUp(entry.itemID, db)
-    try db.run(
-      """
-      INSERT OR \(replaces ? "REPLACE" : "IGNORE") INTO group_entries (\(Self.entryColumns))
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """,
+    try db.insert(
+      replaces ? "OR REPLACE" : "OR IGNORE", into: "group_entries", Self.entryColumns,
       [
         entry.group.blob, entry.slot.blob, entry.itemID.blob, entry.keyID.blob, entry.author.blob,
         Int64(bitPattern: entry.sequence), entry.changedAt, entry.placing.rawValue, try entry.rowMAC(self.keys).blob,
@@ -81,16 +78,14 @@ extension VaultDatabase {
   private func replaced(_ known: GroupEntry, _ replaced: ReplacedItem, _ db: Database) throws -> [[UInt8]] {
     switch replaced {
     case .goes: return try removeUnnamed(known, db)
-    case .stays:
-      try leave(known, db)
-      return []
+    case .stays: break
     case .moves(let slot):
       // What the group has there already counts.
       try insert(known.again(slot: slot, placing: .shared), replaces: false, db)
-      // Where something else has that place already, it isn't named any more, and counts all the same.
-      try leave(known, db)
-      return []
     }
+    // Also where something else has that place already: then it isn't named any more, and counts all the same.
+    try leave(known, db)
+    return []
   }
 
   // MARK: - What stays of what a group has no more
@@ -138,15 +133,16 @@ extension VaultDatabase {
   /// Items that a group has brought here, and the bytes of their files; with those that it has brought and that no place has any more.
   package func usage(ofGroup group: [UInt8]) throws(StoreError) -> DepositUsage {
     try read { db in
-      let row = try db.row(
-        """
-        SELECT count(*) AS items, coalesce(sum(byte_count), 0) AS bytes FROM items
-        WHERE origin = 'group' AND EXISTS (
-          SELECT 1 FROM group_entries AS entry
-          WHERE entry.item_id = items.id AND entry.key_id = items.key_id AND entry.group_id = ?)
-        """, [group.blob])
-      guard let row else { return DepositUsage(count: 0, byteCount: 0) }
-      let columns = StoredRow(row: row, what: "the table of items")
+      guard
+        let columns = try db.stored(
+          "the table of items",
+          """
+          SELECT count(*) AS items, coalesce(sum(byte_count), 0) AS bytes FROM items
+          WHERE origin = 'group' AND EXISTS (
+            SELECT 1 FROM group_entries AS entry
+            WHERE entry.item_id = items.id AND entry.key_id = items.key_id AND entry.group_id = ?)
+          """, [group.blob])
+      else { return DepositUsage(count: 0, byteCount: 0) }
       return DepositUsage(
         count: try columns.count("items"), byteCount: try columns.integer("bytes"))
     }
@@ -157,11 +153,8 @@ extension VaultDatabase {
   package func rejectGroupItem(_ itemID: [UInt8]) throws(StoreError) -> Bool {
     let gone = try write { db -> Bool in
       guard let item = try self.item(itemID, db), item.origin == .group else { return false }
-      let entries = try db.rows(
-        """
-        SELECT \(Self.entryColumns) FROM group_entries WHERE item_id = ? ORDER BY changed_at DESC, group_id, slot
-        """, [itemID.blob]
-      ).map { try self.decodeEntry($0) }.filter { try !self.isLeft($0) }
+      let entries = try self.entries(where: "item_id = ? ORDER BY changed_at DESC, group_id, slot", itemID, db)
+        .filter { try !self.isLeft($0) }
       guard let first = entries.first, let last = entries.last else { return false }
       if entries.count > 1 {
         let (time, isTooEarly) = last.changedAt.subtractingReportingOverflow(1)
@@ -192,8 +185,9 @@ extension VaultDatabase {
   /// Removes the row of an item that no group names any more; its id if there was one.
   private func removeUnnamed(_ known: GroupEntry, _ db: Database) throws -> [[UInt8]] {
     guard try !isNamed(known, db) else { return [] }
-    try db.run("DELETE FROM items WHERE id = ? AND key_id = ?", [known.itemID.blob, known.keyID.blob])
-    guard db.changesCount == 1 else { return [] }
+    guard try db.changes("DELETE FROM items WHERE id = ? AND key_id = ?", [known.itemID.blob, known.keyID.blob]) else {
+      return []
+    }
     try forgetLeft([known.itemID], db)
     try itemFiles.removeNotes([known.itemID])
     return [known.itemID]
@@ -218,7 +212,7 @@ extension VaultDatabase {
       author: try columns.bytes("author", count: GroupEntry.authorByteCount),
       sequence: UInt64(bitPattern: try columns.integer("sequence")), changedAt: try columns.integer("changed_at"),
       placing: placing)
-    try columns.verify(try entry.rowMAC(keys))
+    try columns.verify(entry.rowMAC(keys))
     return entry
   }
 }

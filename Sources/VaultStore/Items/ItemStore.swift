@@ -37,13 +37,7 @@ package struct ItemStore: Sendable {
     let cleaning = try FragmentStore(folders).lockAgainstCleaning()
     defer { withExtendedLifetime(cleaning) {} }
     let path = try path(id) + Self.partialSuffix
-    let file = try OpenFile(path, O_RDWR | O_CREAT)
-    let status = try file.status()
-    guard status.st_mode & S_IFMT == S_IFREG else { throw .inputOutput(path: path, reason: "not a regular file") }
-    try checkPrivate(status, path: path)
-    guard try file.lock(exclusive: true, waits: false), try file.status().st_nlink > 0 else {
-      throw .busy(path: path)
-    }
+    let file = try OpenFile.lockedFile(path, O_RDWR | O_CREAT)
     return ItemFile(self, file, folder, nil, isKept: true)
   }
 

@@ -26,7 +26,7 @@ extension VaultDatabase {
       try Int.fetchOne(db, sql: "SELECT count(*) FROM items WHERE state <> 'arriving'") ?? 0
     }
     guard thoroughly || count != notes.count else { return [] }
-    let rows = Set(try read { db in try Self.itemIDs(db) })
+    let rows = Set(try read { db in try Self.itemIDs(db, where: "state <> 'arriving'") })
     var takenUp: [[UInt8]] = []
     for id in notes.subtracting(rows) where try takeUpItem(id) { takenUp.append(id) }
     for id in rows.subtracting(notes).prefix(limit) {
@@ -36,10 +36,11 @@ extension VaultDatabase {
     return takenUp
   }
 
-  private static func itemIDs(_ db: Database) throws -> [[UInt8]] {
-    try db.rows("SELECT id FROM items WHERE state <> 'arriving'").map {
-      try StoredRow(row: $0, what: "an item").bytes("id", count: ItemRecord.idByteCount)
-    }
+  static func itemIDs(
+    _ db: Database, where condition: String, _ arguments: StatementArguments = []
+  ) throws -> [[UInt8]] {
+    try db.column(
+      "id", count: ItemRecord.idByteCount, of: "an item", "SELECT id FROM items WHERE \(condition)", arguments)
   }
 
   private func takeUpItem(_ id: [UInt8]) throws(StoreError) -> Bool {
@@ -112,8 +113,6 @@ extension VaultDatabase {
   }
 
   private func hasItem(_ id: [UInt8]) throws(StoreError) -> Bool {
-    try readOne { db in
-      try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM items WHERE id = ?)", arguments: [id.blob]) ?? false
-    }
+    try readOne { db in try db.has("items WHERE id = ?", [id.blob]) }
   }
 }

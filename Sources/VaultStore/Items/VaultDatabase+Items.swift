@@ -23,14 +23,15 @@ extension VaultDatabase {
   package func items(
     ofKey keyID: [UInt8]? = nil, in state: ItemRecord.State? = nil
   ) throws(StoreError) -> [ItemRecord] {
-    try read { db in
-      let condition = (keyID == nil ? "" : "AND key_id = ?") + (state == nil ? "" : " AND state = ?")
-      return try db.rows(
-        """
-        SELECT \(Self.itemColumns) FROM items WHERE state <> 'arriving' \(condition) ORDER BY received_at DESC, id
-        """, (keyID.map { [$0.blob] } ?? []) + (state.map { [$0.rawValue] } ?? [])
-      )
-      .map { try self.decodeItem($0) }
+    var condition = Condition()
+    condition.and("state <> 'arriving'")
+    if let keyID { condition.and("key_id = ?", [keyID.blob]) }
+    if let state { condition.and("state = ?", [state.rawValue]) }
+    return try read { db in
+      try db.rows(
+        "SELECT \(Self.itemColumns) FROM items WHERE \(condition.sql) ORDER BY received_at DESC, id",
+        condition.arguments
+      ).map { try self.decodeItem($0) }
     }
   }
 
@@ -88,11 +89,7 @@ extension VaultDatabase {
     }
     removeItemFiles(gone)
     if outcome == .stored { try keepNote(of: item.id) }
-    switch outcome {
-    case .stored: try? FileNames.remove(itemFiles.path(item.id) + ItemStore.partialSuffix)
-    case .keyNotHeld: try? FileNames.remove(itemFiles.path(item.id) + ItemStore.partialSuffix)
-    case .alreadyStored: break
-    }
+    if outcome != .alreadyStored { try? FileNames.remove(itemFiles.path(item.id) + ItemStore.partialSuffix) }
     return outcome
   }
 
@@ -115,22 +112,15 @@ extension VaultDatabase {
       throw .invalid("an arriving item without its sender")
     }
     let file = try itemFiles.beginPartial(item.id)
-    var isFresh = false
+    var isFresh = true
     let isHeld = try write { db in
       guard try self.holdsKey(item.keyID, db) else { return false }
       if let known = try self.item(item.id, db) {
         guard known.state == .arriving else { throw StoreError.alreadyExists("item \(hexadecimal(item.id))") }
-        if known.header == item.header {
-          try self.update(item, db)
-        } else {
-          isFresh = true
-          try db.run("DELETE FROM items WHERE id = ?", [item.id.blob])
-          try self.insert(item, db)
-        }
-      } else {
-        isFresh = true
-        try self.insert(item, db)
+        isFresh = known.header != item.header
+        if isFresh { try db.run("DELETE FROM items WHERE id = ?", [item.id.blob]) }
       }
+      if isFresh { try self.insert(item, db) } else { try self.update(item, db) }
       return true
     }
     guard isHeld else {
@@ -145,8 +135,7 @@ extension VaultDatabase {
   /// Throws away what has arrived of an item. One that is whole is left alone.
   package func discardArrival(_ id: [UInt8]) throws(StoreError) {
     let removed = try write { db in
-      try db.run("DELETE FROM items WHERE id = ? AND state = 'arriving'", [id.blob])
-      return db.changesCount == 1
+      return try db.changes("DELETE FROM items WHERE id = ? AND state = 'arriving'", [id.blob])
     }
     if removed { try FileNames.remove(itemFiles.path(id) + ItemStore.partialSuffix) }
   }
@@ -199,8 +188,7 @@ extension VaultDatabase {
   /// Deletes an item: its row, then its file.
   package func deleteItem(_ id: [UInt8]) throws(StoreError) {
     try write { db in
-      try db.run("DELETE FROM items WHERE id = ?", [id.blob])
-      guard db.changesCount == 1 else { throw StoreError.notFound("the item") }
+      guard try db.changes("DELETE FROM items WHERE id = ?", [id.blob]) else { throw StoreError.notFound("the item") }
       try self.forgetLeft([id], db)
       try self.itemFiles.removeNotes([id])
     }
@@ -221,9 +209,7 @@ extension VaultDatabase {
 
   /// Ids of the items of a key, arriving ones included, whose rows go with it.
   func deleteItems(ofKey keyID: [UInt8], _ db: Database) throws -> [[UInt8]] {
-    let ids = try db.rows("SELECT id FROM items WHERE key_id = ?", [keyID.blob]).map {
-      try StoredRow(row: $0, what: "an item").bytes("id", count: ItemRecord.idByteCount)
-    }
+    let ids = try Self.itemIDs(db, where: "key_id = ?", [keyID.blob])
     try db.run("DELETE FROM items WHERE key_id = ?", [keyID.blob])
     try forgetLeft(ids, db)
     try itemFiles.removeNotes(ids)
@@ -249,9 +235,10 @@ extension VaultDatabase {
       state: try columns.value("state", as: ItemRecord.State.self),
       origin: try columns.value("origin", as: ItemRecord.Origin.self), sender: try columns.optionalDigest("sender"),
       label: try columns.optionalBytes("label"), receivedAt: try columns.integer("received_at"))
-    guard item.byteCount >= 0, item.byteCount <= Int64.max - Int64(item.header.count),
-      macsMatch(try columns.bytes("mac"), try item.rowMAC(keys))
-    else { throw .damaged(columns.what) }
+    guard item.byteCount >= 0, item.byteCount <= Int64.max - Int64(item.header.count) else {
+      throw .damaged(columns.what)
+    }
+    try columns.verify(item.rowMAC(keys))
     return item
   }
 

@@ -43,7 +43,7 @@ extension VaultDatabase {
   private func removedCard(_ row: Row) throws(StoreError) -> Digest {
     let columns = StoredRow(row: row, what: Self.removedCardName)
     let digest = try columns.digest("digest")
-    try columns.verify(try removedCardMAC(digest))
+    try columns.verify(removedCardMAC(digest))
     return digest
   }
 

@@ -38,9 +38,11 @@ extension VaultDatabase {
 
   /// What is in a parcel of before, under the MAC of then.
   private func formerContent(_ id: ParcelKey, _ db: Database) throws -> [UInt8]? {
-    let row = try db.row("SELECT mac, content FROM carried WHERE id = ? AND digest = zeroblob(16)", [id.bytes.blob])
-    guard let row else { return nil }
-    let columns = StoredRow(row: row, what: "a parcel that is carried")
+    guard
+      let columns = try db.stored(
+        "a parcel that is carried", "SELECT mac, content FROM carried WHERE id = ? AND digest = zeroblob(16)",
+        [id.bytes.blob])
+    else { return nil }
     let content = try columns.bytes("content")
     guard content.count <= ParcelHeader.sizeLimit,
       macsMatch(try columns.bytes("mac"), try formerCarriedMAC(id, content))

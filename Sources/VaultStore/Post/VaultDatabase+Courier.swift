@@ -88,11 +88,11 @@ extension VaultDatabase {
   }
 
   func carriedContent(_ copy: CopyKey, _ db: Database) throws -> [UInt8]? {
-    let row = try db.row(
-      "SELECT id, digest, mac, content FROM carried WHERE id = ? AND digest = ?",
-      [copy.id.bytes.blob, copy.digest.bytes.blob])
-    guard let row else { return nil }
-    let columns = StoredRow(row: row, what: "a parcel that is carried")
+    guard
+      let columns = try db.stored(
+        "a parcel that is carried", "SELECT id, digest, mac, content FROM carried WHERE id = ? AND digest = ?",
+        [copy.id.bytes.blob, copy.digest.bytes.blob])
+    else { return nil }
     let content = try columns.bytes("content")
     guard try columns.bytes("id") == copy.id.bytes, try columns.bytes("digest") == copy.digest.bytes,
       content.count <= ParcelHeader.sizeLimit,

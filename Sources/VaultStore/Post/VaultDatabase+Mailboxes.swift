@@ -19,14 +19,13 @@ extension VaultDatabase {
     }
     if isKnown { return true }
     return try write { db in
-      try db.run(
+      return try db.changes(
         """
         INSERT INTO mailboxes (group_id, tag, mac)
         SELECT :group, :tag, :mac
         WHERE (SELECT count(*) FROM mailboxes WHERE group_id = :group AND tag <> :tag) < :limit
         ON CONFLICT (group_id, tag) DO UPDATE SET mac = excluded.mac
         """, ["group": group.blob, "tag": tag.blob, "mac": mac.blob, "limit": Self.mailboxLimit])
-      return db.changesCount == 1
     }
   }
 

@@ -83,8 +83,7 @@ extension VaultDatabase {
   }
 
   private static func meetingName(_ number: Int64) -> RecordName {
-    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
-    return RecordName(table: meetingTable, row: bytes)
+    RecordName(table: meetingTable, row: bytes(of: number))
   }
 
   func meetingMark(_ peer: Digest) throws(StoreError) -> [UInt8] {

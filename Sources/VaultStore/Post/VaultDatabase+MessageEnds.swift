@@ -8,10 +8,10 @@ extension VaultDatabase {
   /// What a peer was called that was removed, as long as there are messages with it; or nil.
   package func formerName(ofPeer peer: Digest) throws(StoreError) -> String? {
     try readOne { db in
-      guard let row = try db.row("SELECT sealed FROM former_peers WHERE peer = ?", [peer.blob]) else {
-        return nil
-      }
-      let columns = StoredRow(row: row, what: "the name of a former peer")
+      guard
+        let columns = try db.stored(
+          "the name of a former peer", "SELECT sealed FROM former_peers WHERE peer = ?", [peer.blob])
+      else { return nil }
       let name = RecordName(table: Self.formerTable, row: peer.bytes)
       return try self.openText(try columns.bytes("sealed"), name, 1024, columns.what)
     }
@@ -48,8 +48,7 @@ extension VaultDatabase {
   /// What is in it goes with it. False if there is none.
   func deleteMessage(_ number: Int64, _ db: Database) throws -> Bool {
     try db.run("DELETE FROM message_parts WHERE number = ?", [number])
-    try db.run("DELETE FROM messages WHERE number = ?", [number])
-    guard db.changesCount == 1 else { return false }
+    guard try db.changes("DELETE FROM messages WHERE number = ?", [number]) else { return false }
     try db.run(
       "DELETE FROM former_peers WHERE NOT EXISTS (SELECT 1 FROM messages WHERE messages.peer = former_peers.peer)")
     return true

@@ -9,17 +9,6 @@ extension VaultDatabase {
   private static let messageColumns =
     "number, id, direction, peer, account, contact, state, byte_count, stored_at, expires_at, sealed"
 
-  /// A condition on the columns of a table, and what stands in it.
-  struct Condition {
-    private(set) var sql = "1"
-    private(set) var arguments = StatementArguments()
-
-    mutating func and(_ other: String, _ values: [(any DatabaseValueConvertible)?] = []) {
-      sql += " AND \(other)"
-      arguments += StatementArguments(values)
-    }
-  }
-
   static func messageName(_ number: Int64) -> String { "message \(number)" }
 
   /// What tells a message from all others, and stays as it is: by this its row and its parts are sealed.
@@ -145,9 +134,8 @@ extension VaultDatabase {
 
   /// False if the part is there already.
   static func insertPart(_ part: Int, _ sealed: [UInt8], of number: Int64, _ db: Database) throws -> Bool {
-    try db.run(
+    return try db.changes(
       "INSERT INTO message_parts (number, part, sealed) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
       [number, part, sealed.blob])
-    return db.changesCount == 1
   }
 }

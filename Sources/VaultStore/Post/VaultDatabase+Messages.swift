@@ -158,13 +158,14 @@ extension VaultDatabase {
   }
 
   private static func messageCounts(_ peer: Digest, _ db: Database) throws -> MessageCounts {
-    let row = try db.row(
-      """
-      SELECT count(*) AS messages, coalesce(sum(byte_count), 0) AS bytes FROM messages
-      WHERE peer = ? AND direction = 'received'
-      """, [peer.blob])
-    guard let row else { throw StoreError.damaged("the table of messages") }
-    let columns = StoredRow(row: row, what: "the table of messages")
+    guard
+      let columns = try db.stored(
+        "the table of messages",
+        """
+        SELECT count(*) AS messages, coalesce(sum(byte_count), 0) AS bytes FROM messages
+        WHERE peer = ? AND direction = 'received'
+        """, [peer.blob])
+    else { throw StoreError.damaged("the table of messages") }
     return MessageCounts(
       count: try columns.count("messages"), bytes: try columns.integer("bytes"))
   }

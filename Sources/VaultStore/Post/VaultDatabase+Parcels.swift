@@ -79,9 +79,9 @@ extension VaultDatabase {
 
   func parcelContent(_ id: [UInt8], _ db: Database) throws -> [UInt8]? {
     guard let (place, parcel) = try placedParcel(id, db), let digest = parcel.content else { return nil }
-    let row = try db.row("SELECT content FROM parcel_contents WHERE place = ?", [place])
-    guard let row else { return nil }
-    let columns = StoredRow(row: row, what: Self.parcelName(id))
+    guard
+      let columns = try db.stored(Self.parcelName(id), "SELECT content FROM parcel_contents WHERE place = ?", [place])
+    else { return nil }
     let content = try columns.bytes("content")
     guard content.count <= ParcelRecord.contentByteLimit, try StoredParcel.digest(of: content) == digest else {
       throw StoreError.damaged(columns.what)
@@ -207,17 +207,18 @@ extension VaultDatabase {
     try read { db in
       let waiting = "state = 'waiting' AND direction = 'received'"
       let contents = "FROM parcel_contents JOIN parcels USING (place) WHERE"
-      let row = try db.row(
-        """
-        SELECT (SELECT count(*) FROM parcels WHERE \(waiting) AND peer = :peer) AS waiting,
-          (SELECT coalesce(sum(length(content)), 0) \(contents) \(waiting) AND peer = :peer) AS bytes,
-          (SELECT count(*) FROM parcels WHERE peer = :peer AND direction = 'received') AS known,
-          (SELECT count(*) FROM parcels WHERE \(waiting)) AS waiting_of_all,
-          (SELECT coalesce(sum(length(content)), 0) \(contents) direction = 'answer' AND peer = :peer) AS answer_bytes,
-          (SELECT coalesce(sum(length(content)), 0) \(contents) direction = 'answer') AS all_answer_bytes
-        """, ["peer": peer.blob])
-      guard let row else { throw StoreError.damaged("the table of parcels") }
-      let columns = StoredRow(row: row, what: "the table of parcels")
+      guard
+        let columns = try db.stored(
+          "the table of parcels",
+          """
+          SELECT (SELECT count(*) FROM parcels WHERE \(waiting) AND peer = :peer) AS waiting,
+            (SELECT coalesce(sum(length(content)), 0) \(contents) \(waiting) AND peer = :peer) AS bytes,
+            (SELECT count(*) FROM parcels WHERE peer = :peer AND direction = 'received') AS known,
+            (SELECT count(*) FROM parcels WHERE \(waiting)) AS waiting_of_all,
+            (SELECT coalesce(sum(length(content)), 0) \(contents) direction = 'answer' AND peer = :peer) AS answer_bytes,
+            (SELECT coalesce(sum(length(content)), 0) \(contents) direction = 'answer') AS all_answer_bytes
+          """, ["peer": peer.blob])
+      else { throw StoreError.damaged("the table of parcels") }
       return ParcelCounts(
         count: try columns.count("waiting"), bytes: try columns.count("bytes"),
         known: try columns.count("known"), all: try columns.count("waiting_of_all"),

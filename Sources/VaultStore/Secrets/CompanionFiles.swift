@@ -117,14 +117,10 @@ package struct CompanionFiles: Sendable {
   }
 
   /// As it is kept in the lock file. Nobody waits for it to be on the disk: it matters only if the database is behind.
-  static func setMark(_ mark: UInt64, in lock: OpenFile) { try? lock.write(Self.bytes(mark).span.bytes, at: 0) }
+  static func setMark(_ mark: UInt64, in lock: OpenFile) { try? lock.write(bytes(of: mark).span.bytes, at: 0) }
 
   static func mark(_ bytes: [UInt8]) -> UInt64? {
-    bytes.count == 8 ? bytes.reduce(0) { $0 << 8 | UInt64($1) } : nil
-  }
-
-  static func bytes(_ mark: UInt64) -> [UInt8] {
-    (0..<8).map { UInt8(truncatingIfNeeded: mark >> (56 - 8 * UInt64($0))) }
+    bytes.count == 8 ? number(of: bytes) : nil
   }
 
   /// Ids and descriptions of all secrets of which there is a sound companion with a share, for when the database can't be read.

@@ -39,7 +39,7 @@ package final class FragmentStaging: Sendable {
     let registration = UnlinkRegistry.register(name, fileCount: count, in: parent.descriptor)
     let made: (lock: OpenFile, files: [OpenFile])
     do throws(StoreError) {
-      guard mkdir(folder, 0o700) == 0 else { throw StoreError(errno: errno, path: folder) }
+      try FileNames.makeFolder(folder)
       made = try Self.makeFiles(in: folder, count: count)
     } catch {
       Self.removeFolder(folder)

@@ -57,7 +57,7 @@ package struct FragmentStore: Sendable {
       if errno == ENOENT { return false }
       throw StoreError(errno: errno, path: path)
     }
-    return status.st_mode & S_IFMT == S_IFREG
+    return status.isRegularFile
       && Int64(status.st_size) - fragment.byteCount == fragment.trailerByteCount
   }
 

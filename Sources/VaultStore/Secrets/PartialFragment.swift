@@ -46,12 +46,12 @@ package final class PartialFragment: Sendable {
   ) throws(StoreError) -> OpenFile {
     // A crash between rename and commit leaves the whole file under its final name without a row that counts it.
     if access(final, F_OK) == 0 {
-      let file = try locked(final, O_RDWR)
+      let file = try OpenFile.lockedFile(final, O_RDWR)
       try confirm()
       try FileNames.rename(final, to: partial, replacing: true)
       return file
     }
-    let file = try locked(partial, O_RDWR | O_CREAT)
+    let file = try OpenFile.lockedFile(partial, O_RDWR | O_CREAT)
     do throws(StoreError) { try confirm() } catch {
       if try file.byteCount() == 0 { unlink(partial) }
       throw error
@@ -151,16 +151,5 @@ package final class PartialFragment: Sendable {
       } catch { failure = error }
     }
     if let failure { throw failure }
-  }
-
-  private static func locked(_ path: String, _ flags: Int32) throws(StoreError) -> OpenFile {
-    let file = try OpenFile(path, flags)
-    let status = try file.status()
-    guard status.st_mode & S_IFMT == S_IFREG else { throw .inputOutput(path: path, reason: "not a regular file") }
-    try checkPrivate(status, path: path)
-    guard try file.lock(exclusive: true, waits: false) else { throw .busy(path: path) }
-    // A cleaner may have removed it between opening and locking.
-    guard try file.status().st_nlink > 0 else { throw .busy(path: path) }
-    return file
   }
 }

@@ -41,7 +41,7 @@ extension VaultDatabase {
         let (newest, own) = (CompanionFiles.mark(in: held), try Self.companionMark(db) ?? 0)
         mark = max(newest, own) &+ 1
         // A database that is behind stays so until it has gone by all companions.
-        if own >= newest { try Meta.set(Self.markKey, to: CompanionFiles.bytes(mark), db) }
+        if own >= newest { try Meta.set(Self.markKey, to: bytes(of: mark), db) }
         return value
       }
     } catch {
@@ -189,7 +189,7 @@ extension VaultDatabase {
       try write { db in
         let lock = try companions.lock()
         defer { withExtendedLifetime(lock) {} }
-        try Meta.set(Self.markKey, to: CompanionFiles.bytes(CompanionFiles.mark(in: lock)), db)
+        try Meta.set(Self.markKey, to: bytes(of: CompanionFiles.mark(in: lock)), db)
       }
     }
     return takenUp

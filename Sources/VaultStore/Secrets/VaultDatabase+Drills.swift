@@ -69,7 +69,7 @@ extension VaultDatabase {
       secretID: id, checkedAt: try columns.integer("checked_at"), answered: try columns.number("answered", in: 0...255),
       needed: try columns.number("needed", in: 1...255), isRecoverable: try columns.flag("recoverable"),
       isRecoverableElsewhere: elsewhere.map { $0 == 1 }, warned: warned, holders: holders.holders)
-    try columns.verify(try drillMAC(drill, encoded))
+    try columns.verify(drillMAC(drill, encoded))
     return drill
   }
 

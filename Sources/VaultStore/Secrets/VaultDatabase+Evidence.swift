@@ -29,7 +29,7 @@ extension VaultDatabase {
       evidence.secretID.count == SecretRecord.idByteCount
     else { throw .invalid("the evidence") }
     return try write { db in
-      try db.run(
+      return try db.changes(
         """
         INSERT OR IGNORE INTO evidence (secret_id, header_digest, header, peer, seen_at)
         SELECT :id, :digest, :header, :peer, :time
@@ -41,7 +41,6 @@ extension VaultDatabase {
           "peer": evidence.peer.blob, "time": evidence.seenAt, "secretLimit": Self.evidenceLimits.secret,
           "peerLimit": Self.evidenceLimits.peer,
         ])
-      return db.changesCount == 1
     }
   }
 

@@ -60,8 +60,8 @@ extension VaultDatabase {
   /// Throws a partial fragment away, with its file. A complete one is left alone.
   package func discardPartial(of id: [UInt8], index: Int) throws(StoreError) {
     let removed = try write { db in
-      try db.run("DELETE FROM fragments WHERE secret_id = ? AND fragment_index = ? AND complete = 0", [id.blob, index])
-      return db.changesCount == 1
+      return try db.changes(
+        "DELETE FROM fragments WHERE secret_id = ? AND fragment_index = ? AND complete = 0", [id.blob, index])
     }
     if removed { try fragments.remove(id, index) }
   }
@@ -69,20 +69,22 @@ extension VaultDatabase {
   // MARK: - Rows
 
   static func fragments(of id: [UInt8], _ db: Database) throws -> [FragmentRecord] {
-    try db.rows("SELECT \(fragmentColumns) FROM fragments WHERE secret_id = ? ORDER BY fragment_index", [id.blob]).map {
-      try decodeFragment($0)
-    }
+    try fragments(where: "secret_id = ? ORDER BY fragment_index", [id.blob], db)
   }
 
   static func expiredFragments(at time: Int64, _ db: Database) throws -> [FragmentRecord] {
-    try db.rows("SELECT \(fragmentColumns) FROM fragments WHERE complete = 0 AND expires_at <= ?", [time]).map {
-      try decodeFragment($0)
-    }
+    try fragments(where: "complete = 0 AND expires_at <= ?", [time], db)
   }
 
   static func fragment(_ id: [UInt8], _ index: Int, _ db: Database) throws -> FragmentRecord? {
-    try db.row("SELECT \(fragmentColumns) FROM fragments WHERE secret_id = ? AND fragment_index = ?", [id.blob, index])
-      .map { try decodeFragment($0) }
+    try fragments(where: "secret_id = ? AND fragment_index = ?", [id.blob, index], db).first
+  }
+
+  private static func fragments(
+    where condition: String, _ arguments: StatementArguments, _ db: Database
+  ) throws -> [FragmentRecord] {
+    let statement = try db.cachedStatement(sql: "SELECT \(fragmentColumns) FROM fragments WHERE \(condition)")
+    return try Row.fetchAll(statement, arguments: arguments).map { try decodeFragment($0) }
   }
 
   static func decodeFragment(_ row: Row) throws(StoreError) -> FragmentRecord {

@@ -19,6 +19,8 @@ extension VaultDatabase {
   /// Kind of the word on a secret's other holders, which goes behind a share. No list of deliveries has it: it is nobody's share.
   package static let introductionKind = "introduction"
   static let isShare = "kind <> '\(introductionKind)'"
+  private static let isOpen = "state IN ('waiting', 'refused')"
+  private static let isIntroduction = "kind = '\(introductionKind)'"
   /// An introduction is of use only to who has the share.
   private static let isOfUse = """
     (\(isShare) OR EXISTS (
@@ -44,7 +46,7 @@ extension VaultDatabase {
   package func waitingIntroduction(ofSecret id: [UInt8], to recipient: Digest) throws(StoreError) -> OutboxRecord? {
     try deliveries(
       where: """
-        kind = '\(Self.introductionKind)' AND state = 'waiting' AND secret_id = ? AND recipient = ?
+        \(Self.isIntroduction) AND state = 'waiting' AND secret_id = ? AND recipient = ?
         ORDER BY id DESC LIMIT 1
         """, [id.blob, recipient.blob]
     ).first
@@ -53,14 +55,14 @@ extension VaultDatabase {
   /// Introductions that wait and whose shares are delivered, in the order they were made.
   package func waitingIntroductions() throws(StoreError) -> [OutboxRecord] {
     try deliveries(
-      where: "kind = '\(Self.introductionKind)' AND state = 'waiting' AND \(Self.isOfUse) ORDER BY id", [])
+      where: "\(Self.isIntroduction) AND state = 'waiting' AND \(Self.isOfUse) ORDER BY id", [])
   }
 
   /// Introductions that haven't arrived, of all secrets of which this recipient got a share, or should have.
   package func openIntroductions(besides recipient: Digest) throws(StoreError) -> [OutboxRecord] {
     try deliveries(
       where: """
-        kind = '\(Self.introductionKind)' AND state IN ('waiting', 'refused') AND EXISTS (
+        \(Self.isIntroduction) AND state IN ('waiting', 'refused') AND EXISTS (
           SELECT 1 FROM outbox AS share WHERE share.secret_id = outbox.secret_id AND share.recipient = ?
             AND share.kind <> '\(Self.introductionKind)')
         ORDER BY id
@@ -102,14 +104,12 @@ extension VaultDatabase {
   package func addIntroduction(_ entry: NewOutboxRecord) throws(StoreError) {
     guard entry.kind == Self.introductionKind, let id = entry.secretID else { throw .invalid("an introduction") }
     try write { db in
-      let isWanted = try Bool.fetchOne(
-        db,
-        sql: """
-          SELECT EXISTS (
-            SELECT 1 FROM outbox WHERE secret_id = ? AND recipient = ? AND \(Self.isShare) AND state <> 'cancelled'
-              AND NOT EXISTS (\(Self.word) AND word.state <> 'cancelled'))
-          """, arguments: [id.blob, entry.recipient.blob])
-      guard isWanted == true, try self.isPeer(entry.recipient, db) else { return }
+      let isWanted = try db.has(
+        """
+        outbox WHERE secret_id = ? AND recipient = ? AND \(Self.isShare) AND state <> 'cancelled'
+          AND NOT EXISTS (\(Self.word) AND word.state <> 'cancelled')
+        """, [id.blob, entry.recipient.blob])
+      guard isWanted, try self.isPeer(entry.recipient, db) else { return }
       _ = try Self.insert(entry, db)
     }
   }
@@ -117,7 +117,7 @@ extension VaultDatabase {
   /// Everybody but this recipient hears anew who the others are.
   package func forgetIntroductions(ofSecret id: [UInt8], besides recipient: Digest) throws(StoreError) {
     try write { db in
-      let others = "kind = '\(Self.introductionKind)' AND secret_id = ? AND recipient <> ?"
+      let others = "\(Self.isIntroduction) AND secret_id = ? AND recipient <> ?"
       _ = try self.cancelDeliveries(where: others, [id.blob, recipient.blob], reason: "to be said anew", db)
       try db.run(
         "UPDATE outbox SET state = 'cancelled' WHERE state = 'delivered' AND \(others)", [id.blob, recipient.blob])
@@ -130,50 +130,37 @@ extension VaultDatabase {
     try write { db in
       guard try self.isPeer(entry.recipient, db), try self.secret(where: "id", id.blob, db) != nil else { return }
       _ = try self.cancelDeliveries(
-        where: "kind = '\(Self.introductionKind)' AND secret_id = ? AND recipient = ?",
-        [id.blob, entry.recipient.blob],
-        reason: "replaced", db)
+        where: "\(Self.isIntroduction) AND secret_id = ? AND recipient = ?",
+        [id.blob, entry.recipient.blob], reason: "replaced", db)
       _ = try Self.insert(entry, db)
     }
   }
 
   /// The ids of secrets of which a share was delivered to this recipient.
   package func secretsDelivered(to recipient: Digest) throws(StoreError) -> [[UInt8]] {
-    try read { db in
-      try db.rows(
-        """
-        SELECT DISTINCT secret_id FROM outbox
-        WHERE recipient = ? AND state = 'delivered' AND secret_id IS NOT NULL AND \(Self.isShare)
-        """, [recipient.blob]
-      )
-      .map {
-        try StoredRow(row: $0, what: "a delivery in the outbox").bytes("secret_id", count: SecretRecord.idByteCount)
-      }
-    }
+    try secrets(for: recipient, where: "state = 'delivered'")
   }
 
   /// The ids of secrets of which this recipient has a share, or shall get one.
   package func secretsWithShare(for recipient: Digest) throws(StoreError) -> [[UInt8]] {
+    try secrets(for: recipient, where: "state <> 'cancelled'")
+  }
+
+  private func secrets(for recipient: Digest, where condition: String) throws(StoreError) -> [[UInt8]] {
     try read { db in
-      try db.rows(
+      try db.column(
+        "secret_id", count: SecretRecord.idByteCount, of: Self.deliveryName,
         """
         SELECT DISTINCT secret_id FROM outbox
-        WHERE recipient = ? AND state <> 'cancelled' AND secret_id IS NOT NULL AND \(Self.isShare)
-        """, [recipient.blob]
-      )
-      .map {
-        try StoredRow(row: $0, what: "a delivery in the outbox").bytes("secret_id", count: SecretRecord.idByteCount)
-      }
+        WHERE recipient = ? AND \(condition) AND secret_id IS NOT NULL AND \(Self.isShare)
+        """, [recipient.blob])
     }
   }
 
   /// All waiting deliveries, of one recipient or of all, in the order they were made.
   package func waitingDeliveries(to recipient: Digest? = nil) throws(StoreError) -> [OutboxRecord] {
-    if let recipient {
-      try deliveries(where: "state = 'waiting' AND recipient = ? AND \(Self.isShare) ORDER BY id", [recipient.blob])
-    } else {
-      try deliveries(where: "state = 'waiting' AND \(Self.isShare) ORDER BY id", [])
-    }
+    let condition = "state = 'waiting' AND \(Self.isShare)" + (recipient == nil ? "" : " AND recipient = ?")
+    return try deliveries(where: condition + " ORDER BY id", recipient.map { [$0.blob] } ?? [])
   }
 
   package func delivery(_ id: Int64) throws(StoreError) -> OutboxRecord? {
@@ -191,12 +178,11 @@ extension VaultDatabase {
   /// command don't try the same one at once. False if somebody else has taken it.
   package func claimDelivery(_ id: Int64, at time: Int64, retryAt: Int64) throws(StoreError) -> Bool {
     try write { db in
-      try db.run(
+      return try db.changes(
         """
         UPDATE outbox SET attempts = attempts + 1, next_attempt_at = ?
         WHERE id = ? AND state = 'waiting' AND next_attempt_at <= ?
         """, [retryAt, id, time])
-      return db.changesCount == 1
     }
   }
 
@@ -205,9 +191,8 @@ extension VaultDatabase {
   @discardableResult
   package func extendLease(_ id: Int64, until time: Int64) throws(StoreError) -> Bool {
     try write { db in
-      try db.run(
+      return try db.changes(
         "UPDATE outbox SET next_attempt_at = max(next_attempt_at, ?) WHERE id = ? AND state = 'waiting'", [time, id])
-      return db.changesCount == 1
     }
   }
 
@@ -237,13 +222,7 @@ extension VaultDatabase {
   /// Cancels waiting deliveries whose time is over. Returns them as they were.
   @discardableResult
   package func cancelExpiredDeliveries(at time: Int64) throws(StoreError) -> [OutboxRecord] {
-    let cancelled = try writeKeeping { db, changed in
-      let cancelled = try self.cancelDeliveries(where: "expires_at IS NOT NULL AND expires_at <= ?", [time], db)
-      changed.formUnion(cancelled.compactMap(\.entry.secretID))
-      return cancelled
-    }
-    removeFragmentFiles(of: cancelled)
-    return cancelled
+    try cancelDeliveries(where: "expires_at IS NOT NULL AND expires_at <= ?", [time])
   }
 
   /// Cancels waiting and refused deliveries whose recipient is no peer, erasing their payloads, as removing the peer would
@@ -251,19 +230,21 @@ extension VaultDatabase {
   @discardableResult
   package func cancelOrphanedDeliveries() throws(StoreError) -> [OutboxRecord] {
     let orphaned = "recipient NOT IN (SELECT digest FROM peers)"
-    let isNeeded = try read { db in
-      try Bool.fetchOne(
-        db, sql: "SELECT EXISTS (SELECT 1 FROM outbox WHERE state IN ('waiting', 'refused') AND \(orphaned))")
-    }
-    guard isNeeded == true else { return [] }
+    guard try read({ db in try db.has("outbox WHERE \(Self.isOpen) AND \(orphaned)") }) else { return [] }
+    let cancelled = try cancelDeliveries(where: orphaned, [], reason: "the recipient is no longer a peer")
+    emptyLog()
+    return cancelled
+  }
+
+  private func cancelDeliveries(
+    where condition: String, _ arguments: StatementArguments, reason: String = "cancelled"
+  ) throws(StoreError) -> [OutboxRecord] {
     let cancelled = try writeKeeping { db, changed in
-      let cancelled = try self.cancelDeliveries(
-        where: orphaned, [], reason: "the recipient is no longer a peer", db)
+      let cancelled = try self.cancelDeliveries(where: condition, arguments, reason: reason, db)
       changed.formUnion(cancelled.compactMap(\.entry.secretID))
       return cancelled
     }
     removeFragmentFiles(of: cancelled)
-    emptyLog()
     return cancelled
   }
 
@@ -284,10 +265,7 @@ extension VaultDatabase {
   /// by `soon` anyway.
   package func makeDue(recipient: Digest, at time: Int64, unlessBy soon: Int64) throws(StoreError) {
     let condition = "state = 'waiting' AND recipient = ? AND last_error IS NOT NULL AND next_attempt_at > ?"
-    let isNeeded = try readOne { db in
-      try db.has("outbox WHERE \(condition)", [recipient.blob, soon])
-    }
-    guard isNeeded else { return }
+    guard try readOne({ db in try db.has("outbox WHERE \(condition)", [recipient.blob, soon]) }) else { return }
     try write { db in
       try db.run("UPDATE outbox SET next_attempt_at = ? WHERE \(condition)", [time, recipient.blob, soon])
     }
@@ -320,10 +298,7 @@ extension VaultDatabase {
   func cancelDeliveries(
     where condition: String, _ arguments: StatementArguments, reason: String = "cancelled", _ db: Database
   ) throws -> [OutboxRecord] {
-    let open = "state IN ('waiting', 'refused') AND (\(condition))"
-    let found = try db.rows("SELECT \(Self.outboxColumns) FROM outbox WHERE \(open) ORDER BY id", arguments).map {
-      try Self.decodeDelivery($0)
-    }
+    let found = try Self.deliveryRows("\(Self.isOpen) AND (\(condition)) ORDER BY id", arguments, db)
     for delivery in found { try finish(delivery, .cancelled, route: nil, error: reason, db) }
     return found.filter { $0.entry.kind != Self.introductionKind }
   }
@@ -342,22 +317,18 @@ extension VaultDatabase {
   /// The deliveries of a secret that are not at their end. Introductions aren't among them: in a large
   /// circle they would be more than a companion holds.
   static func openDeliveries(of id: [UInt8], _ db: Database) throws -> [NewOutboxRecord] {
-    try db.rows(
-      """
-      SELECT \(outboxColumns) FROM outbox
-      WHERE secret_id = ? AND state NOT IN ('delivered', 'cancelled') AND \(isShare) ORDER BY id
-      """, [id.blob]
-    )
-    .map { try decodeDelivery($0).entry }
+    try deliveryRows(
+      "secret_id = ? AND state NOT IN ('delivered', 'cancelled') AND \(isShare) ORDER BY id", [id.blob], db
+    ).map(\.entry)
   }
 
   private func settle(
     _ id: Int64, _ state: OutboxRecord.State, from allowed: Set<OutboxRecord.State>, route: String?, error: String?
   ) throws(StoreError) {
     let settled = try writeKeeping { db, changed -> OutboxRecord? in
-      let row = try db.row("SELECT \(Self.outboxColumns) FROM outbox WHERE id = ?", [id])
-      guard let row else { throw StoreError.notFound("the delivery") }
-      let delivery = try Self.decodeDelivery(row)
+      guard let delivery = try Self.deliveryRows("id = ?", [id], db).first else {
+        throw StoreError.notFound("the delivery")
+      }
       guard allowed.contains(delivery.state) else { return nil }
       try self.finish(delivery, state, route: route, error: error, db)
       // What was sealed for it is in the companion as well.
@@ -385,7 +356,7 @@ extension VaultDatabase {
       try db.run(
         """
         UPDATE outbox SET state = 'cancelled', payload = x''
-        WHERE kind = '\(Self.introductionKind)' AND state IN ('waiting', 'refused') AND secret_id = ? AND recipient = ?
+        WHERE \(Self.isIntroduction) AND state IN ('waiting', 'refused') AND secret_id = ? AND recipient = ?
         """, [id.blob, delivery.entry.recipient.blob])
     }
     if state != .refused, delivery.entry.hasFragment, let id = delivery.entry.secretID, let index = delivery.entry.index
@@ -397,22 +368,20 @@ extension VaultDatabase {
   private func deliveries(
     where condition: String, _ arguments: StatementArguments
   ) throws(StoreError) -> [OutboxRecord] {
-    try read { db in
-      try db.rows("SELECT \(Self.outboxColumns) FROM outbox WHERE \(condition)", arguments).map {
-        try Self.decodeDelivery($0)
-      }
-    }
+    try read { db in try Self.deliveryRows(condition, arguments, db) }
   }
 
   static func deliveryRows(
     _ condition: String, _ arguments: StatementArguments, _ db: Database
   ) throws -> [OutboxRecord] {
-    let sql = "SELECT \(outboxColumns) FROM outbox WHERE \(condition) ORDER BY id"
-    return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: arguments).map { try decodeDelivery($0) }
+    let statement = try db.cachedStatement(sql: "SELECT \(outboxColumns) FROM outbox WHERE \(condition)")
+    return try Row.fetchAll(statement, arguments: arguments).map { try decodeDelivery($0) }
   }
 
-  static func decodeDelivery(_ row: Row) throws(StoreError) -> OutboxRecord {
-    let columns = StoredRow(row: row, what: "a delivery in the outbox")
+  private static let deliveryName = "a delivery in the outbox"
+
+  private static func decodeDelivery(_ row: Row) throws(StoreError) -> OutboxRecord {
+    let columns = StoredRow(row: row, what: deliveryName)
     let entry = NewOutboxRecord(
       recipient: try columns.digest("recipient"), kind: try columns.text("kind"),
       secretID: try columns.optionalBytes("secret_id", count: SecretRecord.idByteCount),

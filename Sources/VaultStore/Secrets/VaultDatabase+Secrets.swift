@@ -66,9 +66,9 @@ extension VaultDatabase {
   }
 
   static func usage(ofDealer dealer: Digest, _ db: Database) throws -> DepositUsage {
-    let row = try db.row(usageQuery, ["dealer": dealer.blob])
-    guard let row else { return DepositUsage(count: 0, byteCount: 0) }
-    let columns = StoredRow(row: row, what: "the table of secrets")
+    guard let columns = try db.stored("the table of secrets", usageQuery, ["dealer": dealer.blob]) else {
+      return DepositUsage(count: 0, byteCount: 0)
+    }
     return DepositUsage(
       count: try columns.count("secret_count"), byteCount: try columns.integer("bytes"))
   }
@@ -134,7 +134,7 @@ extension VaultDatabase {
       shareCount: try columns.number("share_count", in: 1...255),
       ownIndex: try columns.optionalNumber("own_index", in: 1...255), createdAt: try columns.integer("created_at"),
       receivedAt: try columns.integer("received_at"), state: try columns.value("state", as: SecretRecord.State.self))
-    try columns.verify(try secret.rowMAC(keys))
+    try columns.verify(secret.rowMAC(keys))
     return secret
   }
 

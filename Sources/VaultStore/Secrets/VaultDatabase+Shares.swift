@@ -14,10 +14,10 @@ extension VaultDatabase {
   package func share(ofSecret id: [UInt8], epoch: Int64 = 0) throws(StoreError) -> StoredShare? {
     let what = "the share of secret \(hexadecimal(id))"
     let stored = try readOne { db -> (index: Int, sealed: [UInt8])? in
-      let row = try db.row(
-        "SELECT share_index, sealed FROM shares WHERE secret_id = ? AND epoch = ?", [id.blob, epoch])
-      guard let row else { return nil }
-      let columns = StoredRow(row: row, what: what)
+      guard
+        let columns = try db.stored(
+          what, "SELECT share_index, sealed FROM shares WHERE secret_id = ? AND epoch = ?", [id.blob, epoch])
+      else { return nil }
       return (try columns.number("share_index", in: 1...255), try columns.bytes("sealed"))
     }
     guard let stored else { return nil }

@@ -43,7 +43,7 @@ extension VaultDatabase {
   }
 
   private static func shareDeliveries(of id: [UInt8], _ db: Database) throws -> [OutboxRecord] {
-    try deliveryRows("secret_id = ? AND \(isShare)", [id.blob], db)
+    try deliveryRows("secret_id = ? AND \(isShare) ORDER BY id", [id.blob], db)
   }
 
   /// Deliveries that a companion has and no row: none that is the same, nor one that has come to its end.

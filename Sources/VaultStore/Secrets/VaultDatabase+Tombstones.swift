@@ -18,9 +18,11 @@ extension VaultDatabase {
   }
 
   func tombstone(_ id: [UInt8], _ db: Database) throws -> Int64? {
-    let row = try db.row("SELECT deleted_at, mac FROM tombstones WHERE secret_id = ?", [id.blob])
-    guard let row else { return nil }
-    let columns = StoredRow(row: row, what: "the tombstone of secret \(hexadecimal(id))")
+    guard
+      let columns = try db.stored(
+        "the tombstone of secret \(hexadecimal(id))", "SELECT deleted_at, mac FROM tombstones WHERE secret_id = ?",
+        [id.blob])
+    else { return nil }
     let time = try columns.integer("deleted_at")
     let mac = try columns.bytes("mac", count: 32)
     guard macsMatch(mac, try tombstoneMAC(id, time)) else {
