@@ -25,19 +25,7 @@ extension VaultDatabase {
   /// What counts at `now` of all that was refused and released.
   package func consentMemory(at now: Int64) throws(StoreError) -> ConsentMemory {
     let refusals = try requests().filter { $0.kind == .release && $0.state == .refused && $0.endsAt > now }
-    let releases = try read { db in
-      try db.rows("SELECT peer, secret_id, released_at, mac FROM releases").map { row in
-        let columns = StoredRow(row: row, what: "a release of the day")
-        let release = ConsentMemory.Release(
-          peer: try columns.digest("peer"), secretID: try columns.bytes("secret_id", count: SecretRecord.idByteCount),
-          time: try columns.integer("released_at"))
-        guard
-          macsMatch(
-            try columns.bytes("mac"), try self.releaseMAC(release.peer, release.secretID, release.time))
-        else { throw StoreError.damaged(columns.what) }
-        return release
-      }
-    }
+    let releases = try read { db in try self.releases(where: "TRUE", [], db) }
     return ConsentMemory(
       refusals: refusals, releases: releases, removedCards: try removedCards(), clock: try consentClock())
   }

@@ -57,20 +57,8 @@ package struct RequestRecord: Hashable, Sendable {
 
   func rowMAC(_ keys: VaultKeys) throws(StoreError) -> [UInt8] {
     let presence: UInt64 = (description == nil ? 0 : 1) | (byteCount == nil ? 0 : 2) | (delay == nil ? 0 : 4)
-    return try keys.mac("vault/request-row/v1") { hash in
-      hash.append(UInt64(bitPattern: id))
-      hash.append(kind.rawValue)
-      hash.append(peer)
-      hash.append(secretID)
-      hash.append(headerDigest)
-      hash.append(description ?? "")
-      hash.append(UInt64(bitPattern: byteCount ?? 0))
-      hash.append(state.rawValue)
-      hash.append(UInt64(bitPattern: askedAt))
-      hash.append(UInt64(bitPattern: startedAt))
-      hash.append(UInt64(bitPattern: delay ?? 0))
-      hash.append(UInt64(bitPattern: endsAt))
-      hash.append(presence)
-    }
+    return try keys.mac(
+      "vault/request-row/v1", id, kind.rawValue, peer, secretID, headerDigest, description ?? "", byteCount ?? 0,
+      state.rawValue, askedAt, startedAt, delay ?? 0, endsAt, presence)
   }
 }

@@ -43,10 +43,7 @@ extension VaultDatabase {
   }
 
   func policyMAC(_ id: [UInt8], _ policy: String) throws(StoreError) -> [UInt8] {
-    try keys.mac("vault/policy-row/v1") { hash in
-      hash.append(id)
-      hash.append(policy)
-    }
+    try keys.mac("vault/policy-row/v1", id, policy)
   }
 
   // MARK: - The latest time
@@ -86,7 +83,7 @@ extension VaultDatabase {
   }
 
   func clockMAC(_ time: Int64) throws(StoreError) -> [UInt8] {
-    try keys.mac("vault/consent-clock/v1") { $0.append(UInt64(bitPattern: time)) }
+    try keys.mac("vault/consent-clock/v1", time)
   }
 
   // MARK: - Releases of a day
@@ -96,15 +93,8 @@ extension VaultDatabase {
   package func countRelease(
     of id: [UInt8], to peer: Digest, at now: Int64, since: Int64, limit: Int
   ) throws(StoreError) -> Bool {
-    let query = "SELECT secret_id, released_at, mac FROM releases NOT INDEXED WHERE peer = ?"
     func recent(_ db: Database) throws -> [[UInt8]] {
-      try db.rows(query, [peer.blob]).compactMap { row in
-        let columns = StoredRow(row: row, what: "a release of the day")
-        let secret = try columns.bytes("secret_id", count: SecretRecord.idByteCount)
-        let time = try columns.integer("released_at")
-        try columns.verify(self.releaseMAC(peer, secret, time))
-        return time > since ? secret : nil
-      }
+      try releases(where: "peer = ?", [peer.blob], db).filter { $0.time > since }.map(\.secretID)
     }
     if try read({ db in try recent(db) }).contains(id) { return true }
     return try write { db in
@@ -121,11 +111,21 @@ extension VaultDatabase {
     }
   }
 
-  func releaseMAC(_ peer: Digest, _ id: [UInt8], _ time: Int64) throws(StoreError) -> [UInt8] {
-    try keys.mac("vault/release-row/v1") { hash in
-      hash.append(peer)
-      hash.append(id)
-      hash.append(UInt64(bitPattern: time))
+  func releases(
+    where condition: String, _ arguments: StatementArguments, _ db: Database
+  ) throws -> [ConsentMemory.Release] {
+    let columns = "peer, secret_id, released_at, mac"
+    return try db.rows("SELECT \(columns) FROM releases NOT INDEXED WHERE \(condition)", arguments).map { row in
+      let columns = StoredRow(row: row, what: "a release of the day")
+      let release = ConsentMemory.Release(
+        peer: try columns.digest("peer"), secretID: try columns.bytes("secret_id", count: SecretRecord.idByteCount),
+        time: try columns.integer("released_at"))
+      try columns.verify(self.releaseMAC(release.peer, release.secretID, release.time))
+      return release
     }
+  }
+
+  func releaseMAC(_ peer: Digest, _ id: [UInt8], _ time: Int64) throws(StoreError) -> [UInt8] {
+    try keys.mac("vault/release-row/v1", peer, id, time)
   }
 }

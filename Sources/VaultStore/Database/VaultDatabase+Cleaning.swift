@@ -172,13 +172,9 @@ extension VaultDatabase {
   private func isSettled(_ fragment: (secretID: [UInt8], index: Int)) throws(StoreError) -> Bool {
     if try tombstone(fragment.secretID) != nil { return true }
     return try readOne { db in
-      try Bool.fetchOne(
-        db,
-        sql: """
-          SELECT EXISTS (
-            SELECT 1 FROM outbox WHERE secret_id = ? AND share_index = ? AND state IN ('delivered', 'cancelled')
-              AND \(Self.isShare))
-          """, arguments: [fragment.secretID.blob, fragment.index]) ?? false
+      try db.has(
+        "outbox WHERE secret_id = ? AND share_index = ? AND state IN ('delivered', 'cancelled') AND \(Self.isShare)",
+        [fragment.secretID.blob, fragment.index])
     }
   }
 
@@ -204,10 +200,7 @@ extension VaultDatabase {
       if let complete = isComplete[key], !(isPartial && complete) { continue }
       if let fragment = FragmentStore.fragment(named: name), try !isSettled(fragment) { continue }
       let path = folders.fragmentsPath + "/" + name
-      guard let lock = try Self.lockIfUnused(path) else { continue }
-      try FileNames.remove(path)
-      report.orphanedFiles += 1
-      withExtendedLifetime(lock) {}
+      if try Self.removeIfUnused(path) { report.orphanedFiles += 1 }
     }
   }
 
@@ -222,6 +215,14 @@ extension VaultDatabase {
       try FileNames.remove(path)
       report.temporaryFiles += 1
     }
+  }
+
+  /// Whether nobody is using a file, so that it is gone now.
+  static func removeIfUnused(_ path: String) throws(StoreError) -> Bool {
+    guard let lock = try lockIfUnused(path) else { return false }
+    defer { withExtendedLifetime(lock) {} }
+    try FileNames.remove(path)
+    return true
   }
 
   /// The file with its lock, or nil if it isn't there, isn't ours to touch, or somebody is using it.

@@ -34,24 +34,17 @@ package final class VaultDatabase: Sendable {
   ///
   /// Throws ``StoreError/damaged(_:)`` if it is missing, belongs to other keys, or has tables, indexes or triggers that no
   /// version of this program makes, ``StoreError/tooNew(_:)`` if a newer program wrote it.
-  package convenience init(_ folders: VaultFolders, keys: VaultKeys) throws(StoreError) {
-    try self.init(folders, keys: keys, creating: false)
-  }
-
-  /// The same for whoever has the vault for himself.
-  package convenience init(_ folders: VaultFolders, keys: VaultKeys, alone: UseLock) throws(StoreError) {
+  ///
+  /// `alone`: of whoever has the vault for himself.
+  package convenience init(
+    _ folders: VaultFolders, keys: VaultKeys, alone: UseLock? = nil
+  ) throws(StoreError) {
     try self.init(folders, keys: keys, creating: false, alone: alone)
   }
 
-  init(
-    _ folders: VaultFolders, keys: VaultKeys, creating: Bool, alone: UseLock? = nil
-  ) throws(StoreError) {
+  init(_ folders: VaultFolders, keys: VaultKeys, creating: Bool, alone: UseLock? = nil) throws(StoreError) {
     try folders.check()
-    if let alone {
-      use = alone
-    } else {
-      use = try UseLock.share(folders)
-    }
+    use = if let alone { alone } else { try UseLock.share(folders) }
     self.folders = folders
     self.keys = keys
     fragments = FragmentStore(folders)
@@ -176,7 +169,7 @@ package final class VaultDatabase: Sendable {
   }
 
   private func binding(_ id: [UInt8]) throws(StoreError) -> [UInt8] {
-    try keys.mac("vault/database-binding/v1") { $0.append(id) }
+    try keys.mac("vault/database-binding/v1", id)
   }
 
   // MARK: - Transactions

@@ -93,10 +93,7 @@ extension VaultDatabase {
   /// Where what a group has brought is noted once no place has it any more. Nobody else can foresee it.
   private func leftSlot(_ entry: GroupEntry) throws(StoreError) -> [UInt8] {
     try Array(
-      keys.mac("vault/group-left/v1") { hash in
-        hash.append(entry.group)
-        hash.append(entry.itemID)
-      }.prefix(GroupEntry.slotByteCount))
+      keys.mac("vault/group-left/v1", entry.group, entry.itemID).prefix(GroupEntry.slotByteCount))
   }
 
   /// Whether an entry says only whose quota an item counts against.

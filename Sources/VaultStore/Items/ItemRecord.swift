@@ -69,16 +69,10 @@ package struct ItemRecord: Hashable, Sendable {
   var fileByteCount: Int64 { Int64(header.count) + byteCount }
 
   func rowMAC(_ keys: VaultKeys) throws(StoreError) -> [UInt8] {
-    try keys.mac("vault/item-row/v1") { hash in
-      hash.append(id)
-      hash.append(keyID)
-      hash.append(header)
-      hash.append(UInt64(bitPattern: byteCount))
-      hash.append([state.code, origin.code, sender == nil ? 0 : 1, label == nil ? 0 : 1])
-      hash.append(sender?.bytes ?? [])
-      hash.append(label ?? [])
-      hash.append(UInt64(bitPattern: receivedAt))
-    }
+    try keys.mac(
+      "vault/item-row/v1", id, keyID, header, byteCount,
+      [state.code, origin.code, sender == nil ? 0 : 1, label == nil ? 0 : 1], sender?.bytes ?? [], label ?? [],
+      receivedAt)
   }
 }
 

@@ -66,7 +66,7 @@ extension VaultDatabase {
   private static func takenUpKey(_ id: [UInt8]) -> String { takenUpPrefix + hexadecimal(id) }
 
   private func takenUpMAC(_ id: [UInt8]) throws(StoreError) -> [UInt8] {
-    try keys.mac("vault/item-taken-up/v1") { hash in hash.append(id) }
+    try keys.mac("vault/item-taken-up/v1", id)
   }
 
   /// Whether an item that a group has brought was taken up after the database had lost it and its places, and no group has named it since.

@@ -96,10 +96,7 @@ extension VaultDatabase {
   /// Under which id what a peer sends as the item `id` lies here until the user accepts it: nothing that others send as the same item is
   /// in its way, and whoever doesn't know this vault's keys can't name an item so.
   package func arrivalID(of id: [UInt8], from sender: Digest) throws(StoreError) -> [UInt8] {
-    try keys.mac("vault/item-arrival/v1") { hash in
-      hash.append(id)
-      hash.append(sender.bytes)
-    }
+    try keys.mac("vault/item-arrival/v1", id, sender.bytes)
   }
 
   /// Begins an item that arrives from a peer, or takes it up again, after noting it: its bytes count from here on
@@ -306,11 +303,7 @@ extension VaultDatabase {
       if try !isKept(itemFile: name, all) { unwanted.append(name) }
     }
     for name in unwanted {
-      let path = folders.itemsPath + "/" + name
-      guard let lock = try Self.lockIfUnused(path) else { continue }
-      try FileNames.remove(path)
-      report.orphanedFiles += 1
-      withExtendedLifetime(lock) {}
+      if try Self.removeIfUnused(folders.itemsPath + "/" + name) { report.orphanedFiles += 1 }
     }
   }
 

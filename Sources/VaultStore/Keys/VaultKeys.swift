@@ -137,18 +137,13 @@ package final class VaultKeys: Sendable {
   static func keyEncryptionKey(
     device: borrowing SecretBytes, passphrase: borrowing SecretBytes?, costLogarithm: Int?, salt: [UInt8]
   ) throws(SodiumError) -> SecretBytes {
-    var hash = try DomainHash("vault/storage/v1", key: device.bytes)
-    if let costLogarithm {
-      switch passphrase {
-      case .some(let passphrase):
-        let stretched = try Scrypt.deriveKey(password: passphrase.bytes, salt: salt, logarithm: costLogarithm)
-        hash.append(stretched.bytes)
-      case .none: throw .parametersRefused
-      }
-    } else {
-      hash.append(RawSpan())
+    guard let costLogarithm else { return try keyEncryptionKey(device: device, secret: RawSpan()) }
+    switch passphrase {
+    case .some(let passphrase):
+      let stretched = try Scrypt.deriveKey(password: passphrase.bytes, salt: salt, logarithm: costLogarithm)
+      return try keyEncryptionKey(device: device, secret: stretched.bytes)
+    case .none: throw .parametersRefused
     }
-    return try hash.secret()
   }
 
   private static func keyEncryptionKey(
@@ -198,17 +193,51 @@ package final class VaultKeys: Sendable {
   }
 }
 
+/// What a MAC is over: each part goes in with its length.
+protocol MACPart {
+  func append(to hash: inout DomainHash)
+}
+
+extension [UInt8]: MACPart {
+  func append(to hash: inout DomainHash) { hash.append(self) }
+}
+
+extension String: MACPart {
+  func append(to hash: inout DomainHash) { hash.append(self) }
+}
+
+extension Digest: MACPart {
+  func append(to hash: inout DomainHash) { hash.append(self) }
+}
+
+extension UInt64: MACPart {
+  func append(to hash: inout DomainHash) { hash.append(self) }
+}
+
+extension Int64: MACPart {
+  func append(to hash: inout DomainHash) { hash.append(UInt64(bitPattern: self)) }
+}
+
 extension VaultKeys {
+  /// ``mac(_:_:)`` for rows that always have the same parts.
+  func mac<each Part: MACPart>(_ label: StaticString, _ parts: repeat each Part) throws(StoreError) -> [UInt8] {
+    do throws(SodiumError) {
+      var hash = try Self.hash(label, key: macKey)
+      repeat (each parts).append(to: &hash)
+      return hash.digest().bytes
+    } catch { throw .sodium(error) }
+  }
+
   /// `body` and its MAC: what stands in a file that nobody else can write.
   func authenticated(_ body: [UInt8], _ label: StaticString) throws(StoreError) -> [UInt8] {
-    body + (try mac(label) { $0.append(body) })
+    body + (try mac(label, body))
   }
 
   /// The body of such a file. Throws ``StoreError/damaged(_:)`` if anything in it isn't as it was written.
   func readAuthenticated(_ path: String, limit: Int, _ label: StaticString) throws(StoreError) -> [UInt8] {
     let bytes = try AtomicFile.read(path, limit: limit)
     let body = Array(bytes.dropLast(Digest.byteCount))
-    let mac = try mac(label) { $0.append(body) }
+    let mac = try mac(label, body)
     guard bytes.count > Digest.byteCount, macsMatch(Array(bytes.suffix(Digest.byteCount)), mac) else {
       throw .damaged(path)
     }
@@ -255,9 +284,21 @@ extension VaultKeys {
   }
 
   func seal(_ plaintext: borrowing SecretBytes, _ name: RecordName, nonce: [UInt8]) throws(StoreError) -> [UInt8] {
+    try seal(plaintext.bytes, name, nonce: nonce)
+  }
+
+  private func seal(_ plaintext: RawSpan, _ name: RecordName, nonce: [UInt8]) throws(StoreError) -> [UInt8] {
     do throws(SodiumError) {
-      return try [Self.recordVersion] + nonce + SecretBox.seal(plaintext.bytes, key: recordKey(name), nonce: nonce)
+      return try [Self.recordVersion] + nonce + SecretBox.seal(plaintext, key: recordKey(name), nonce: nonce)
     } catch { throw .sodium(error) }
+  }
+
+  /// The same for what there may be none of.
+  func sealIfAny(_ plaintext: borrowing SecretBytes?, _ name: RecordName) throws(StoreError) -> [UInt8]? {
+    switch plaintext {
+    case .some(let plaintext): try seal(plaintext, name)
+    case .none: nil
+    }
   }
 
   /// Opens a record. Throws ``StoreError/damaged(_:)`` with `what` if a bit is wrong or it belongs elsewhere.
@@ -273,11 +314,8 @@ extension VaultKeys {
 
   /// ``seal(_:_:)`` for what is no secret by itself, and too much for locked memory.
   func sealPlain(_ plaintext: [UInt8], _ name: RecordName) throws(StoreError) -> [UInt8] {
-    do throws(SodiumError) {
-      let nonce = try Randomness.bytes(SecretBox.nonceByteCount)
-      return try [Self.recordVersion] + nonce
-        + SecretBox.seal(plaintext.span.bytes, key: recordKey(name), nonce: nonce)
-    } catch { throw .sodium(error) }
+    let nonce = try withSodium { () throws(SodiumError) in try Randomness.bytes(SecretBox.nonceByteCount) }
+    return try seal(plaintext.span.bytes, name, nonce: nonce)
   }
 
   /// ``open(_:_:what:)`` for what is no secret by itself, and too much for locked memory.

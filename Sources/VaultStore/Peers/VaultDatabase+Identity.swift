@@ -29,13 +29,12 @@ extension VaultDatabase {
   ) throws(StoreError) {
     let sealed = SealedIdentity(
       secrets: try keys.seal(secrets, Self.secretsName), beacon: try keys.seal(beaconKey, Self.beaconName))
-    try writeKeeping { db, changed in
+    try writeTrust { db in
       guard try db.row("SELECT 1 FROM identity") == nil else {
         throw StoreError.alreadyExists("the identity")
       }
       try self.put(identity, sealed, db)
       try self.writeCardCopy(identity.card)
-      changed = [TrustCompanion.id]
     }
   }
 
@@ -54,21 +53,19 @@ extension VaultDatabase {
 
   /// Stores a new card, label, addresses and serial. The copy beside the database is new before this is done: no old one is left.
   package func updateIdentity(_ identity: IdentityRecord) throws(StoreError) {
-    try writeKeeping { db, changed in
+    try writeTrust { db in
       guard let stored = try self.storedIdentity(db) else { throw StoreError.notFound("the identity") }
       try self.put(identity, stored.sealed, db)
       try self.writeCardCopy(identity.card)
-      changed = [TrustCompanion.id]
     }
   }
 
   package func replaceBeaconKey(_ beaconKey: borrowing SecretBytes) throws(StoreError) {
     let beacon = try keys.seal(beaconKey, Self.beaconName)
-    try writeKeeping { db, changed in
+    try writeTrust { db in
       guard var stored = try self.storedIdentity(db) else { throw StoreError.notFound("the identity") }
       stored.sealed.beacon = beacon
       try self.put(stored.record, stored.sealed, db)
-      changed = [TrustCompanion.id]
     }
   }
 
@@ -109,14 +106,8 @@ extension VaultDatabase {
 
   private func mac(_ identity: IdentityRecord, _ sealed: SealedIdentity) throws(StoreError) -> [UInt8] {
     let addresses = try TextList(identity.addresses).column("the addresses")
-    return try keys.mac("vault/identity-row/v1") { hash in
-      hash.append(sealed.secrets)
-      hash.append(sealed.beacon)
-      hash.append(identity.card)
-      hash.append(UInt64(bitPattern: identity.serial))
-      hash.append(identity.label)
-      hash.append(addresses)
-      hash.append(UInt64(bitPattern: identity.createdAt))
-    }
+    return try keys.mac(
+      "vault/identity-row/v1", sealed.secrets, sealed.beacon, identity.card, identity.serial, identity.label, addresses,
+      identity.createdAt)
   }
 }

@@ -224,16 +224,9 @@ extension VaultDatabase {
   }
 
   func introductionMAC(_ record: IntroductionRecord) throws(StoreError) -> [UInt8] {
-    try keys.mac("vault/introduction-row/v1") { hash in
-      hash.append(record.secretID)
-      hash.append(record.digest)
-      hash.append(record.noiseKey)
-      hash.append(UInt64(record.index))
-      hash.append(record.dealer)
-      hash.append(record.card)
-      hash.append(record.state.rawValue)
-      hash.append(UInt64(bitPattern: record.addedAt))
-    }
+    try keys.mac(
+      "vault/introduction-row/v1", record.secretID, record.digest, record.noiseKey, UInt64(record.index), record.dealer,
+      record.card, record.state.rawValue, record.addedAt)
   }
 }
 

@@ -68,13 +68,9 @@ extension VaultDatabase {
   /// Adds a peer. Throws ``StoreError/alreadyExists(_:)`` naming what is taken: one of its keys, in any role, or the name;
   /// and ``StoreError/invalid(_:)`` for a name of which nothing would be seen.
   package func addPeer(_ peer: PeerRecord, beaconKey: borrowing SecretBytes?) throws(StoreError) {
-    let beacon: [UInt8]?
-    switch beaconKey {
-    case .some(let key): beacon = try keys.seal(key, Self.beaconName(peer.digest))
-    case .none: beacon = nil
-    }
+    let beacon = try keys.sealIfAny(beaconKey, Self.beaconName(peer.digest))
     for key in [peer.signingKey, peer.noiseKey, peer.boxKey] where key.count != 32 { throw .invalid("a key") }
-    try writeKeeping { db, changed in
+    try writeTrust { db in
       for key in [peer.signingKey, peer.noiseKey, peer.boxKey] {
         let row = try db.row("SELECT name FROM peers WHERE ? IN (signing_key, noise_key, box_key)", [key.blob])
         if let row {
@@ -86,7 +82,6 @@ extension VaultDatabase {
       try self.put(StoredPeer(record: peer, beacon: beacon, nameKey: PeerName.skeleton(peer.name)), db)
       try Self.forgetFormerName(ofPeer: peer.digest, db)
       try Self.forgetRemovedCard(peer.digest, db)
-      changed = [TrustCompanion.id]
     }
     emptyLog()
   }
@@ -132,7 +127,7 @@ extension VaultDatabase {
   package func updatePeer(
     _ digest: Digest, _ change: (inout PeerRecord) throws(StoreError) -> Void
   ) throws(StoreError) -> PeerRecord {
-    let changed = try writeKeeping { db, kept in
+    let changed = try writeTrust { db in
       guard var stored = try self.storedPeer(where: "digest", digest.blob, db) else {
         throw StoreError.notFound("the peer")
       }
@@ -143,7 +138,6 @@ extension VaultDatabase {
         stored.nameKey = PeerName.skeleton(stored.record.name)
       }
       try self.put(stored, db)
-      kept = [TrustCompanion.id]
       return stored.record
     }
     emptyLog()
@@ -153,13 +147,12 @@ extension VaultDatabase {
   /// Stores the beacon key that a newer card of the peer carries.
   package func setBeaconKey(ofPeer digest: Digest, to key: borrowing SecretBytes) throws(StoreError) {
     let beacon = try keys.seal(key, Self.beaconName(digest))
-    try writeKeeping { db, changed in
+    try writeTrust { db in
       guard var stored = try self.storedPeer(where: "digest", digest.blob, db) else {
         throw StoreError.notFound("the peer")
       }
       stored.beacon = beacon
       try self.put(stored, db)
-      changed = [TrustCompanion.id]
     }
   }
 

@@ -48,6 +48,6 @@ extension VaultDatabase {
   }
 
   func removedCardMAC(_ card: Digest) throws(StoreError) -> [UInt8] {
-    try keys.mac("vault/removed-card-row/v1") { $0.append(card) }
+    try keys.mac("vault/removed-card-row/v1", card)
   }
 }

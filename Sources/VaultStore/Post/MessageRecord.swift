@@ -209,11 +209,6 @@ package struct MessageCounts: Hashable, Sendable {
   package let count: Int
   /// Bytes of these, as announced.
   package let bytes: Int64
-
-  package init(count: Int, bytes: Int64) {
-    self.count = count
-    self.bytes = bytes
-  }
 }
 
 /// What a peer may leave here.

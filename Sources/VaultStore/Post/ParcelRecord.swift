@@ -151,17 +151,6 @@ package struct ParcelCounts: Hashable, Sendable {
   package let answerBytes: Int
   /// Bytes of answers to anybody.
   package let allAnswerBytes: Int
-
-  package init(
-    count: Int, bytes: Int, known: Int, all: Int, answerBytes: Int = 0, allAnswerBytes: Int = 0
-  ) {
-    self.count = count
-    self.bytes = bytes
-    self.known = known
-    self.all = all
-    self.answerBytes = answerBytes
-    self.allAnswerBytes = allAnswerBytes
-  }
 }
 
 // MARK: - Encoding

@@ -51,9 +51,6 @@ extension VaultDatabase {
   }
 
   func formerCarriedMAC(_ id: ParcelKey, _ content: [UInt8]) throws(StoreError) -> [UInt8] {
-    try keys.mac("vault/carried-row/v1") { hash in
-      hash.append(id.bytes)
-      hash.append(content)
-    }
+    try keys.mac("vault/carried-row/v1", id.bytes, content)
   }
 }

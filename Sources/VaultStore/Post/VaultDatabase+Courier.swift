@@ -102,11 +102,7 @@ extension VaultDatabase {
   }
 
   func carriedMAC(_ copy: CopyKey, _ content: [UInt8]) throws(StoreError) -> [UInt8] {
-    try keys.mac("vault/carried-row/v2") { hash in
-      hash.append(copy.id.bytes)
-      hash.append(copy.digest.bytes)
-      hash.append(content)
-    }
+    try keys.mac("vault/carried-row/v2", copy.id.bytes, copy.digest.bytes, content)
   }
 }
 

@@ -63,9 +63,6 @@ extension VaultDatabase {
   }
 
   func mailboxMAC(_ group: [UInt8], _ tag: [UInt8]) throws(StoreError) -> [UInt8] {
-    try keys.mac("vault/mailbox-row/v1") { hash in
-      hash.append(group)
-      hash.append(tag)
-    }
+    try keys.mac("vault/mailbox-row/v1", group, tag)
   }
 }

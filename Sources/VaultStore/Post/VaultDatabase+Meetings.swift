@@ -87,7 +87,7 @@ extension VaultDatabase {
   }
 
   func meetingMark(_ peer: Digest) throws(StoreError) -> [UInt8] {
-    try keys.mac("vault/meeting-peer/v1") { $0.append(peer.bytes) }
+    try keys.mac("vault/meeting-peer/v1", peer.bytes)
   }
 
   private func decodeMeeting(_ row: Row) throws(StoreError) -> MeetingRecord {

@@ -18,7 +18,7 @@ extension VaultDatabase {
   }
 
   /// A removed peer's messages stay, under the name that it had. What was still to go to it is lost, and what hasn't come of a
-  /// message never will: it goes. Returns whether something was erased.
+  /// message never will: it goes.
   func endMessages(ofPeer peer: Digest, name: String, _ db: Database) throws {
     try loseMessages(peer, db)
     let partial = Self.condition(MessageFilter(peer: peer, states: [.partial]))
@@ -86,7 +86,7 @@ extension VaultDatabase {
   /// The id of a plain message is made from what it said, which nobody is to try out on what stays of it.
   private func removedMAC(_ record: MessageRecord) throws(StoreError) -> [UInt8] {
     let row = try Self.messageRow(record)
-    return try keys.mac("vault/removed-message/v1") { hash in hash.append(row) }
+    return try keys.mac("vault/removed-message/v1", row)
   }
 
   // MARK: - What a message is kept with

@@ -12,11 +12,7 @@ extension VaultDatabase {
     _ record: ParcelRecord, content: [UInt8]?, replySecret: borrowing SecretBytes?
   ) throws(StoreError) -> Bool {
     try record.check()
-    let secret: [UInt8]?
-    switch replySecret {
-    case .some(let key): secret = try keys.seal(key, Self.replySecretName(record.id))
-    case .none: secret = nil
-    }
+    let secret = try keys.sealIfAny(replySecret, Self.replySecretName(record.id))
     guard secret == nil || record.delivery == nil else { throw .invalid("a secret for an answer that has none") }
     let parcel = try Self.stored(record, content: content, hasSecret: secret != nil)
     return try write { db in
@@ -234,9 +230,7 @@ extension VaultDatabase {
   ) throws(StoreError) -> Bool {
     let condition = Self.condition(direction, states)
     return try readOne { db in
-      let row = try db.row(
-        "SELECT 1 AS found FROM parcels WHERE \(condition) AND next_attempt_at <= ? LIMIT 1", [dueAt ?? .max])
-      return row != nil
+      try db.has("parcels WHERE \(condition) AND next_attempt_at <= ?", [dueAt ?? .max])
     }
   }
 

@@ -107,18 +107,17 @@ package final class FragmentStaging: Sendable {
 
   /// Ends the work: removes what wasn't published and lets cleaners in again.
   package func close() {
-    enum Found { case writing, published, closed }
-    let found = phase.withLock { phase in
+    let wasPublished: Bool? = phase.withLock { phase in
       defer { phase = .closed }
-      switch phase {
-      case .writing: return Found.writing
-      case .published: return .published
-      case .closed: return .closed
+      return switch phase {
+      case .writing: false
+      case .published: true
+      case .closed: nil
       }
     }
-    guard found != .closed else { return }
+    guard let wasPublished else { return }
     Self.removeFolder(folder)
-    if found == .writing, let registration { UnlinkRegistry.release(registration) }
+    if !wasPublished, let registration { UnlinkRegistry.release(registration) }
   }
 
   private func file(_ index: Int, offset: Int64, count: Int) throws(StoreError) -> OpenFile {

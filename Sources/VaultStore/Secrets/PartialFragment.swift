@@ -67,10 +67,11 @@ package final class PartialFragment: Sendable {
 
   /// Adds the next piece, which must have its proper length.
   package func append(_ piece: RawSpan) throws(StoreError) {
-    try adding { (number) throws(StoreError) in
-      let range = range(ofPiece: number)
-      guard number < pieceCount, piece.byteCount == range.count else { throw .invalid("a piece of wrong length") }
+    try present.withLock { (pieces) throws(StoreError) in
+      let range = range(ofPiece: pieces)
+      guard pieces < pieceCount, piece.byteCount == range.count else { throw .invalid("a piece of wrong length") }
       try file.write(piece, at: range.lowerBound)
+      pieces += 1
     }
   }
 
@@ -82,18 +83,11 @@ package final class PartialFragment: Sendable {
 
   /// Forgets pieces from the end, for example those that turned out to be wrong.
   package func truncate(toPieces count: Int) throws(StoreError) {
-    var failure: StoreError?
-    present.withLock { pieces in
-      guard count >= 0, count <= pieces else {
-        failure = .invalid("a number of pieces")
-        return
-      }
-      do throws(StoreError) {
-        try file.truncate(to: min(byteCount, Int64(count) * Int64(pieceByteCount)))
-        pieces = count
-      } catch { failure = error }
+    try present.withLock { (pieces) throws(StoreError) in
+      guard count >= 0, count <= pieces else { throw .invalid("a number of pieces") }
+      try file.truncate(to: min(byteCount, Int64(count) * Int64(pieceByteCount)))
+      pieces = count
     }
-    if let failure { throw failure }
   }
 
   package func mark() throws(StoreError) -> FileMark { FileMark(try file.status()) }
@@ -140,16 +134,5 @@ package final class PartialFragment: Sendable {
   private func range(ofPiece number: Int) -> Range<Int64> {
     let start = min(byteCount, Int64(number) * Int64(pieceByteCount))
     return start..<min(byteCount, start + Int64(pieceByteCount))
-  }
-
-  private func adding(_ body: (Int) throws(StoreError) -> Void) throws(StoreError) {
-    var failure: StoreError?
-    present.withLock { pieces in
-      do throws(StoreError) {
-        try body(pieces)
-        pieces += 1
-      } catch { failure = error }
-    }
-    if let failure { throw failure }
   }
 }

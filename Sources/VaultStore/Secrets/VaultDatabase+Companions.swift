@@ -59,6 +59,15 @@ extension VaultDatabase {
     return value
   }
 
+  /// The same where it is this device's card or its peers that change.
+  @discardableResult
+  func writeTrust<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+    try writeKeeping { db, changed in
+      changed = [TrustCompanion.id]
+      return try body(db)
+    }
+  }
+
   /// Writes companions. False if there is no room for those of deleted secrets: to delete mustn't need any, the old ones go once it is done, and a
   /// sweep makes up for it.
   private func prepare(
@@ -248,14 +257,10 @@ extension VaultDatabase {
 
   func deleteAgain(_ companion: DeletedCompanion) throws(StoreError) {
     let isThere = try read { db in
-      try self.tombstone(companion.secretID, db) == nil || Self.hasRow(companion.secretID, db)
+      try self.tombstone(companion.secretID, db) == nil || db.has("secrets WHERE id = ?", [companion.secretID.blob])
     }
     guard isThere else { return }
     try eraseSecret(companion.secretID, at: companion.deletedAt, by: companion)
-  }
-
-  private static func hasRow(_ id: [UInt8], _ db: Database) throws -> Bool {
-    try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM secrets WHERE id = ?)", arguments: [id.blob]) ?? false
   }
 
   /// Secrets of which the share, or that its fragment is complete, isn't known any more.
@@ -346,11 +351,10 @@ extension VaultDatabase {
         where: "secret_id = ? AND recipient = ?", [id.blob, known.recipient.blob], reason: Self.unknownEnd, db)
     }
     for delivery in deliveries {
-      let known = try Bool.fetchOne(
-        db, sql: "SELECT EXISTS (SELECT 1 FROM outbox WHERE secret_id = ? AND recipient = ? AND kind = ?)",
-        arguments: [id.blob, delivery.recipient.blob, delivery.kind])
-      guard known != true else { continue }
-      try takeUp(delivery, fragments: fragments, db)
+      let isKnown = try db.has(
+        "outbox WHERE secret_id = ? AND recipient = ? AND kind = ?",
+        [id.blob, delivery.recipient.blob, delivery.kind])
+      if !isKnown { try takeUp(delivery, fragments: fragments, db) }
     }
   }
 

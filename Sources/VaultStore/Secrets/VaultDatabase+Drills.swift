@@ -8,10 +8,7 @@ extension VaultDatabase {
 
   /// Keeps the result of a drill in place of the one before. Throws ``StoreError/notFound(_:)`` if the secret is gone.
   package func putDrill(_ drill: DrillRecord) throws(StoreError) {
-    let holders: [UInt8]
-    do throws(WireError) { holders = try DrillHolders(drill.holders).encoded() } catch {
-      throw .invalid("the holders of a secret")
-    }
+    let holders = try encoded(DrillHolders(drill.holders), "the holders of a secret")
     guard (0...255).contains(drill.answered), (1...255).contains(drill.needed) else {
       throw .invalid("the result of a drill")
     }
@@ -33,7 +30,7 @@ extension VaultDatabase {
   package func drill(ofSecret id: [UInt8]) throws(StoreError) -> DrillRecord? {
     try read { db in
       try db.row("SELECT \(Self.drillColumns) FROM drills WHERE secret_id = ?", [id.blob]).flatMap {
-        try self.soundDrill($0)
+        try unlessDamaged(try self.decodeDrill($0))
       }
     }
   }
@@ -42,15 +39,10 @@ extension VaultDatabase {
   package func drills() throws(StoreError) -> [[UInt8]: DrillRecord] {
     try read { db in
       let drills = try db.rows("SELECT \(Self.drillColumns) FROM drills").compactMap {
-        try self.soundDrill($0)
+        try unlessDamaged(try self.decodeDrill($0))
       }
       return Dictionary(drills.map { ($0.secretID, $0) }) { first, _ in first }
     }
-  }
-
-  /// A row's drill, or nil if it is damaged.
-  private func soundDrill(_ row: Row) throws(StoreError) -> DrillRecord? {
-    do throws(StoreError) { return try decodeDrill(row) } catch .damaged { return nil }
   }
 
   private func decodeDrill(_ row: Row) throws(StoreError) -> DrillRecord {
@@ -58,9 +50,9 @@ extension VaultDatabase {
     let columns = StoredRow(row: row, what: "the drill of secret \(hexadecimal(id))")
     let encoded = try columns.bytes("holders")
     let holders: DrillHolders
-    do throws(WireError) {
-      holders = try DrillHolders.decode(encoded, limit: DrillHolders.byteLimit)
-    } catch { throw .damaged(columns.what) }
+    do throws(WireError) { holders = try DrillHolders.decode(encoded, limit: DrillHolders.byteLimit) } catch {
+      throw .damaged(columns.what)
+    }
     guard let warned = DrillRecord.Warning(rawValue: UInt8(try columns.number("warned", in: 0...2))) else {
       throw .damaged(columns.what)
     }

@@ -24,10 +24,7 @@ extension VaultDatabase {
         [id.blob])
     else { return nil }
     let time = try columns.integer("deleted_at")
-    let mac = try columns.bytes("mac", count: 32)
-    guard macsMatch(mac, try tombstoneMAC(id, time)) else {
-      throw StoreError.damaged(columns.what)
-    }
+    try columns.verify(tombstoneMAC(id, time))
     return time
   }
 
@@ -37,9 +34,6 @@ extension VaultDatabase {
   }
 
   private func tombstoneMAC(_ id: [UInt8], _ time: Int64) throws(StoreError) -> [UInt8] {
-    try keys.mac("vault/tombstone-row/v1") { hash in
-      hash.append(id)
-      hash.append(UInt64(bitPattern: time))
-    }
+    try keys.mac("vault/tombstone-row/v1", id, time)
   }
 }
