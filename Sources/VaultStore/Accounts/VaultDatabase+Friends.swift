@@ -215,7 +215,7 @@ extension VaultDatabase {
 extension VaultDatabase {
   func sealedText(_ text: String, _ name: RecordName) throws(StoreError) -> [UInt8] {
     try keys.seal(
-      try withSodium { () throws(SodiumError) in try SecretBytes(copying: Array(text.utf8).span.bytes) }, name)
+      try withSodium(try SecretBytes(copying: Array(text.utf8).span.bytes)), name)
   }
 
   func openText(_ sealed: [UInt8], _ name: RecordName, _ limit: Int, _ what: String) throws(StoreError) -> String {

@@ -91,9 +91,7 @@ package final class BackupArchive: Sendable {
 
   /// Reads all of it. Throws ``StoreError/damaged(_:)`` unless every byte is as this vault's program wrote it.
   package func verify(_ keys: VaultKeys) throws(StoreError) {
-    var check = try withSodium { () throws(SodiumError) in
-      try BackupMAC(keys, createdAt: createdAt, device: device, count: entries.count)
-    }
+    var check = try withSodium(try BackupMAC(keys, createdAt: createdAt, device: device, count: entries.count))
     for entry in entries {
       try read(entry) { (_) throws(StoreError) in }
       check.append(entry.name, entry.byteCount, entry.digest)
@@ -103,15 +101,12 @@ package final class BackupArchive: Sendable {
 
   /// Hands out the contents of a file part by part, and throws at the end if they are not what its digest says.
   func read(_ entry: BackupEntry, _ body: (RawSpan) throws(StoreError) -> Void) throws(StoreError) {
-    var digest = try withSodium { () throws(SodiumError) in try BackupDigest(entry.name, byteCount: entry.byteCount) }
-    var done: UInt64 = 0
-    while done < entry.byteCount {
-      let part = try file.read(
-        count: Int(min(UInt64(BackupFormat.chunk), entry.byteCount - done)), at: Int64(clamping: entry.offset + done),
-        what: path)
+    var digest = try withSodium(try BackupDigest(entry.name, byteCount: entry.byteCount))
+    // Both are within the file: that was seen when it was opened.
+    let (count, start) = (Int64(clamping: entry.byteCount), Int64(clamping: entry.offset))
+    try file.readParts(of: BackupFormat.chunk, count, from: start, what: path) { (part) throws(StoreError) in
       part.withUnsafeBytes { digest.append($0) }
       try body(part.span.bytes)
-      done += UInt64(part.count)
     }
     guard digest.digest() == entry.digest else { throw .damaged("\(entry.name) in \(path)") }
   }
@@ -134,7 +129,7 @@ package final class BackupArchive: Sendable {
 
     mutating func digest() throws(StoreError) -> Digest {
       let bytes = try bytes(Digest.byteCount)
-      return try withSodium { () throws(SodiumError) in try Digest(bytes) }
+      return try withSodium(try Digest(bytes))
     }
 
     mutating func entry() throws(StoreError) -> BackupEntry {

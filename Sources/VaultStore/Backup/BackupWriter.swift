@@ -24,9 +24,7 @@ struct BackupWriter: ~Copyable {
         try writer.u32(UInt32(count))
       }
     } catch { throw .invalid("the beginning of a backup") }
-    let mac = try withSodium { () throws(SodiumError) in
-      try BackupMAC(keys, createdAt: time, device: device, count: count)
-    }
+    let mac = try withSodium(try BackupMAC(keys, createdAt: time, device: device, count: count))
     var output = try OutputFile(path: path, overwrites: overwrites, notes: notes)
     try output.write(head.span.bytes)
     self.mac = mac
@@ -47,14 +45,10 @@ struct BackupWriter: ~Copyable {
       }
     } catch { throw .invalid("\(name) in a backup") }
     try output.write(front.span.bytes)
-    var digest = try withSodium { () throws(SodiumError) in try BackupDigest(name, byteCount: byteCount) }
-    var offset: UInt64 = 0
-    while offset < byteCount {
-      let part = try source.read(
-        count: Int(min(UInt64(BackupFormat.chunk), byteCount - offset)), at: Int64(offset), what: path)
+    var digest = try withSodium(try BackupDigest(name, byteCount: byteCount))
+    try source.readParts(of: BackupFormat.chunk, Int64(clamping: byteCount), what: path) { (part) throws(StoreError) in
       part.withUnsafeBytes { digest.append($0) }
       try output.write(part.span.bytes)
-      offset += UInt64(part.count)
     }
     let result = digest.digest()
     try output.write(result.bytes.span.bytes)

@@ -37,12 +37,9 @@ extension VaultDatabase {
     defer { staging.close() }
     let summary = try writeBackup(to: staging.firstPath, overwrites: true, at: time)
     let file = try OpenFile.privateFile(staging.firstPath, O_RDONLY)
-    var offset: Int64 = 0
-    while offset < Int64(clamping: summary.byteCount) {
-      let count = Int(min(Int64(BackupFormat.chunk), Int64(clamping: summary.byteCount) - offset))
-      let part = try file.read(count: count, at: offset)
+    try file.readParts(of: BackupFormat.chunk, Int64(clamping: summary.byteCount), what: file.path) {
+      (part) throws(StoreError) in
       try Self.send(part, to: descriptor)
-      offset += Int64(count)
     }
     return summary
   }

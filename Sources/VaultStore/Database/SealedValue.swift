@@ -15,7 +15,7 @@ extension VaultKeys {
   /// A value as a row has it: sealed whole. `what` names it if it can't be encoded.
   func seal(_ value: some WireValue, _ name: RecordName, what: String) throws(StoreError) -> [UInt8] {
     let bytes = try encoded(value, what)
-    let plain = try withSodium { () throws(SodiumError) in try SecretBytes(copying: bytes.span.bytes) }
+    let plain = try withSodium(try SecretBytes(copying: bytes.span.bytes))
     return try seal(plain, name)
   }
 

@@ -74,3 +74,9 @@ extension StoreError: CustomStringConvertible {
 func withSodium<Result: ~Copyable>(_ body: () throws(SodiumError) -> Result) throws(StoreError) -> Result {
   do throws(SodiumError) { return try body() } catch { throw .sodium(error) }
 }
+
+func withSodium<Result: ~Copyable>(
+  _ value: @autoclosure () throws(SodiumError) -> Result
+) throws(StoreError) -> Result {
+  do throws(SodiumError) { return try value() } catch { throw .sodium(error) }
+}

@@ -10,8 +10,7 @@ struct StoredRow {
   let what: String
 
   func bytes(_ column: String, count: Int? = nil) throws(StoreError) -> [UInt8] {
-    guard let bytes = try optionalBytes(column, count: count) else { throw .damaged(what) }
-    return bytes
+    try required(optionalBytes(column, count: count))
   }
 
   func optionalBytes(_ column: String, count: Int? = nil) throws(StoreError) -> [UInt8]? {
@@ -25,18 +24,16 @@ struct StoredRow {
   }
 
   func digest(_ column: String) throws(StoreError) -> Digest {
-    guard let digest = try optionalDigest(column) else { throw .damaged(what) }
-    return digest
+    try required(optionalDigest(column))
   }
 
   func optionalDigest(_ column: String) throws(StoreError) -> Digest? {
     guard let bytes = try optionalBytes(column, count: Digest.byteCount) else { return nil }
-    return try withSodium { () throws(SodiumError) in try Digest(bytes) }
+    return try withSodium(try Digest(bytes))
   }
 
   func integer(_ column: String) throws(StoreError) -> Int64 {
-    guard let number = try optionalInteger(column) else { throw .damaged(what) }
-    return number
+    try required(optionalInteger(column))
   }
 
   func optionalInteger(_ column: String) throws(StoreError) -> Int64? {
@@ -61,8 +58,7 @@ struct StoredRow {
   func flag(_ column: String) throws(StoreError) -> Bool { try number(column, in: 0...1) == 1 }
 
   func text(_ column: String) throws(StoreError) -> String {
-    guard let text = try optionalText(column) else { throw .damaged(what) }
-    return text
+    try required(optionalText(column))
   }
 
   func optionalText(_ column: String) throws(StoreError) -> String? {
@@ -74,8 +70,7 @@ struct StoredRow {
   }
 
   func value<Value: RawRepresentable<String>>(_ column: String, as type: Value.Type) throws(StoreError) -> Value {
-    guard let value = Value(rawValue: try text(column)) else { throw .damaged(what) }
-    return value
+    try required(Value(rawValue: text(column)))
   }
 
   func texts(_ column: String) throws(StoreError) -> [String] {
@@ -88,6 +83,11 @@ struct StoredRow {
   /// Compares the row's MAC with the one that it should have.
   func verify(_ mac: [UInt8]) throws(StoreError) {
     guard macsMatch(try bytes("mac"), mac) else { throw .damaged(what) }
+  }
+
+  private func required<Value>(_ value: Value?) throws(StoreError) -> Value {
+    guard let value else { throw .damaged(what) }
+    return value
   }
 
   private func storage(_ column: String) throws(StoreError) -> DatabaseValue.Storage {

@@ -132,7 +132,7 @@ extension VaultDatabase {
       let lock = try Self.lockIfUnused(path)
       if lock == nil, access(path, F_OK) == 0 { continue }
       let removed = try write { db in
-        return try db.changes(
+        try db.changes(
           """
           DELETE FROM fragments
           WHERE secret_id = ? AND fragment_index = ? AND complete = 0 AND expires_at <= ?

@@ -155,7 +155,7 @@ package final class VaultDatabase: Sendable {
 
   /// Ties the database to the master key: one copied in from another vault is refused as a whole.
   private func bindToKeys() throws(StoreError) {
-    let fresh = try withSodium { () throws(SodiumError) in try Randomness.bytes(16) }
+    let fresh = try withSodium(try Randomness.bytes(16))
     let bound = try fresh + binding(fresh)
     try write { db in try Meta.set(Self.bindingKey, to: bound, db) }
   }

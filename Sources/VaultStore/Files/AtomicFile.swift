@@ -33,7 +33,7 @@ package enum AtomicFile {
   package static func readSecret(_ path: String, count: Int) throws(StoreError) -> SecretBytes {
     let file = try OpenFile.privateFile(path, O_RDONLY)
     guard try file.byteCount() == Int64(count) else { throw .damaged(path) }
-    var secret = try withSodium { () throws(SodiumError) in try SecretBytes(zeros: count) }
+    var secret = try withSodium(try SecretBytes(zeros: count))
     let read = try secret.withUnsafeMutableBytes { (buffer) throws(StoreError) in
       try file.read(into: buffer, at: 0)
     }

@@ -56,7 +56,7 @@ package struct ClearFolder: ~Copyable {
     guard status.st_size <= limit else {
       throw .inputOutput(path: file.path, reason: "is larger than \(limit) bytes")
     }
-    var bytes = try withSodium { () throws(SodiumError) in try SecretBytes(zeros: Int(max(0, status.st_size))) }
+    var bytes = try withSodium(try SecretBytes(zeros: Int(max(0, status.st_size))))
     let count = try bytes.withUnsafeMutableBytes { (buffer) throws(StoreError) in try file.read(into: buffer, at: 0) }
     guard count == bytes.count else { throw .inputOutput(path: file.path, reason: "was changed while it was read") }
     return bytes

@@ -45,22 +45,13 @@ package struct BluetoothFacts: Hashable, Sendable, Codable {
 /// only while the lock is held, so that nothing a daemon leaves behind when it is killed is taken for a running one.
 package final class DaemonLock: Sendable {
   static let byteLimit = 65_536
-  /// How long a look at the lock, which takes it for a moment, may hold up a daemon that starts: tries of 20 ms.
-  private static let attemptLimit = 50
-
   private let file: OpenFile
 
   private init(file: OpenFile) { self.file = file }
 
   /// Takes the lock and notes the facts. Nil if another daemon of this vault holds it.
   package static func take(_ folders: VaultFolders, _ facts: DaemonFacts) throws(StoreError) -> DaemonLock? {
-    let file = try OpenFile(folders.daemonLockPath, O_RDWR | O_CREAT)
-    var attempts = 0
-    while try !file.lock(exclusive: true, waits: false) {
-      attempts += 1
-      guard attempts < attemptLimit else { return nil }
-      usleep(20_000)
-    }
+    guard let file = try OpenFile.lockedWithinASecond(folders.daemonLockPath) else { return nil }
     let lock = DaemonLock(file: file)
     try lock.note(facts)
     return lock

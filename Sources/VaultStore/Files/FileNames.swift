@@ -45,7 +45,7 @@ enum FileNames {
 
   /// 128 random bits in hexadecimal.
   static func random() throws(StoreError) -> String {
-    try hexadecimal(withSodium { () throws(SodiumError) in try Randomness.bytes(16) })
+    try hexadecimal(withSodium(try Randomness.bytes(16)))
   }
 
   /// Removes a name. That it isn't there is no error.

@@ -122,6 +122,19 @@ final class OpenFile: Sendable {
     return bytes
   }
 
+  /// Hands out `count` bytes from `start` on in parts of a length; fewer bytes are reported as damage to `what`.
+  func readParts(
+    of length: Int, _ count: Int64, from start: Int64 = 0, what: String,
+    _ body: ([UInt8]) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    var done: Int64 = 0
+    while done < count {
+      let part = try read(count: Int(min(Int64(length), count - done)), at: start + done, what: what)
+      try body(part)
+      done += Int64(part.count)
+    }
+  }
+
   /// Returns when the contents are on the disk.
   func synchronize() throws(StoreError) {
     _ = try retrying(path) { fsync(descriptor) }
@@ -161,6 +174,13 @@ extension OpenFile {
       usleep(pause)
     }
     return file
+  }
+}
+
+extension OpenFile {
+  /// The same for who needn't have it. A look at a lock, which takes it for a moment, keeps nobody from it.
+  static func lockedWithinASecond(_ path: String) throws(StoreError) -> OpenFile? {
+    do throws(StoreError) { return try patientlyLocked(path, patience: 1) } catch .busy { return nil }
   }
 }
 

@@ -17,10 +17,6 @@ package final class UseLock: Sendable {
 
   /// Takes it alone. Nil if somebody has the vault open, and still has it after a second.
   package static func takeAlone(_ folders: VaultFolders) throws(StoreError) -> UseLock? {
-    do throws(StoreError) {
-      return UseLock(file: try OpenFile.patientlyLocked(folders.useLockPath, patience: 1))
-    } catch .busy {
-      return nil
-    }
+    try OpenFile.lockedWithinASecond(folders.useLockPath).map { UseLock(file: $0) }
   }
 }

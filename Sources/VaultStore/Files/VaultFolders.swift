@@ -34,17 +34,6 @@ package struct VaultFolders: Hashable, Sendable {
     config = base(configHome, ".config") + "/vault"
   }
 
-  /// Chooses: `home` (the `--home` option), then `VAULT_HOME`, then the XDG folders, from the variables in `environment`.
-  package static func locate(home: String?, environment: [String: String]) throws(StoreError) -> VaultFolders {
-    for candidate in [home, environment["VAULT_HOME"]] {
-      if let candidate, !candidate.isEmpty { return VaultFolders(home: candidate) }
-    }
-    guard let userHome = environment["HOME"], !userHome.isEmpty else { throw .notFound("the home folder (HOME)") }
-    return VaultFolders(
-      userHome: userHome, dataHome: environment["XDG_DATA_HOME"], stateHome: environment["XDG_STATE_HOME"],
-      configHome: environment["XDG_CONFIG_HOME"])
-  }
-
   /// Whether a vault was created here, as far as this process may see. See ``holdsVault()``.
   package var containsVault: Bool { (try? holdsVault()) ?? false }
 

@@ -37,7 +37,7 @@ package struct GroupFolders: Sendable {
     guard lstat(path, &status) == 0 else { throw StoreError(errno: errno, path: path) }
     guard status.st_mode & S_IFMT == S_IFDIR else { throw .inputOutput(path: path, reason: "is not a folder") }
     try checkPrivate(status, path: path)
-    let name = try hexadecimal(withSodium { () throws(SodiumError) in try Randomness.bytes(Self.nameLength / 2) })
+    let name = try hexadecimal(withSodium(try Randomness.bytes(Self.nameLength / 2)))
     try FileNames.makeFolder(self.path(name))
     try FileNames.synchronizeFolder(path)
     return name
@@ -67,6 +67,6 @@ package struct GroupFolders: Sendable {
 extension VaultKeys {
   /// The key under which the group in the folder of this name keeps what it knows.
   package func groupKey(_ name: String) throws(StoreError) -> SecretBytes {
-    try withSodium { () throws(SodiumError) in try subkey("vault/group-store/v1", name) }
+    try withSodium(try subkey("vault/group-store/v1", name))
   }
 }

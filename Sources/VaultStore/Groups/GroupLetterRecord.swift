@@ -47,7 +47,7 @@ package struct GroupLetterRecord: WireValue, Hashable, Sendable {
   package init(
     kind: Kind, peer: Digest, group: [UInt8], name: String, folder: String, createdAt: Int64
   ) throws(StoreError) {
-    id = try withSodium { () throws(SodiumError) in try Randomness.bytes(Self.idByteCount) }
+    id = try withSodium(try Randomness.bytes(Self.idByteCount))
     self.kind = kind
     self.peer = peer
     self.group = group

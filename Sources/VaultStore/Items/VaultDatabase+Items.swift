@@ -132,7 +132,7 @@ extension VaultDatabase {
   /// Throws away what has arrived of an item. One that is whole is left alone.
   package func discardArrival(_ id: [UInt8]) throws(StoreError) {
     let removed = try write { db in
-      return try db.changes("DELETE FROM items WHERE id = ? AND state = 'arriving'", [id.blob])
+      try db.changes("DELETE FROM items WHERE id = ? AND state = 'arriving'", [id.blob])
     }
     if removed { try FileNames.remove(itemFiles.path(id) + ItemStore.partialSuffix) }
   }

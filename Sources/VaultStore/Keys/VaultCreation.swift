@@ -99,7 +99,7 @@ package struct VaultCreation: ~Copyable {
 
   /// The device key, made if this folder has none yet: that of an interrupted creation is as good.
   private static func deviceKey(_ folders: VaultFolders) throws(StoreError) -> SecretBytes {
-    let fresh = try withSodium { () throws(SodiumError) in try SecretBytes(random: 32) }
+    let fresh = try withSodium(try SecretBytes(random: 32))
     do throws(StoreError) {
       try AtomicFile.write(fresh.bytes, to: folders.deviceKeyPath, replacing: false)
     } catch .alreadyExists {

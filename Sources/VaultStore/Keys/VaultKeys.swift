@@ -60,9 +60,8 @@ package final class VaultKeys: Sendable {
   private static func stretch(
     _ passphrase: borrowing SecretBytes, _ file: MasterKeyFile
   ) throws(StoreError) -> SecretBytes {
-    try withSodium { () throws(SodiumError) in
-      try Scrypt.deriveKey(password: passphrase.bytes, salt: file.salt, logarithm: file.costLogarithm ?? 0)
-    }
+    try withSodium(
+      try Scrypt.deriveKey(password: passphrase.bytes, salt: file.salt, logarithm: file.costLogarithm ?? 0))
   }
 
   /// Opens a vault that has a passphrase with what ``stretch(_:for:)`` made of it. Throws what ``unlock(_:passphrase:)`` throws.
@@ -79,7 +78,7 @@ package final class VaultKeys: Sendable {
   /// This device's key, if the vault was made with it.
   private static func deviceKey(of file: MasterKeyFile, _ folders: VaultFolders) throws(StoreError) -> SecretBytes {
     let device = try existingDeviceKey(folders)
-    guard try withSodium({ () throws(SodiumError) in try deviceID(device) }) == file.deviceID else {
+    guard try withSodium(try deviceID(device)) == file.deviceID else {
       throw .wrongDevice
     }
     return device
@@ -279,7 +278,7 @@ extension VaultKeys {
 
   /// Seals a record: a version byte 1, a random 24-byte nonce, the tag and the ciphertext.
   package func seal(_ plaintext: borrowing SecretBytes, _ name: RecordName) throws(StoreError) -> [UInt8] {
-    let nonce = try withSodium { () throws(SodiumError) in try Randomness.bytes(SecretBox.nonceByteCount) }
+    let nonce = try withSodium(try Randomness.bytes(SecretBox.nonceByteCount))
     return try seal(plaintext, name, nonce: nonce)
   }
 
@@ -314,7 +313,7 @@ extension VaultKeys {
 
   /// ``seal(_:_:)`` for what is no secret by itself, and too much for locked memory.
   func sealPlain(_ plaintext: [UInt8], _ name: RecordName) throws(StoreError) -> [UInt8] {
-    let nonce = try withSodium { () throws(SodiumError) in try Randomness.bytes(SecretBox.nonceByteCount) }
+    let nonce = try withSodium(try Randomness.bytes(SecretBox.nonceByteCount))
     return try seal(plaintext.span.bytes, name, nonce: nonce)
   }
 
@@ -323,7 +322,7 @@ extension VaultKeys {
     guard sealed.count >= Self.sealOverhead, sealed[0] == Self.recordVersion else { throw .damaged(what) }
     let nonceEnd = 1 + SecretBox.nonceByteCount
     let nonce = Array(sealed[1..<nonceEnd])
-    let key = try withSodium { () throws(SodiumError) in try recordKey(name) }
+    let key = try withSodium(try recordKey(name))
     var plaintext = [UInt8](repeating: 0, count: sealed.count - Self.sealOverhead)
     var failure: SodiumError?
     plaintext.withUnsafeMutableBytes { plain in

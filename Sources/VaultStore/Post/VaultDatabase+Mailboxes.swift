@@ -19,7 +19,7 @@ extension VaultDatabase {
     }
     if isKnown { return true }
     return try write { db in
-      return try db.changes(
+      try db.changes(
         """
         INSERT INTO mailboxes (group_id, tag, mac)
         SELECT :group, :tag, :mac

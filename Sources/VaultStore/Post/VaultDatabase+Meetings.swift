@@ -65,10 +65,7 @@ extension VaultDatabase {
   /// Forgets meetings that are too long ago, when there is none that would make them go.
   func removeOldMeetings(at time: Int64) throws(StoreError) {
     let end = Self.meetingEnd(time)
-    let isNeeded = try readOne { db in
-      try db.has("meetings WHERE began_at <= ?", [end])
-    }
-    guard isNeeded else { return }
+    guard try readOne({ db in try db.has("meetings WHERE began_at <= ?", [end]) }) else { return }
     try write { db in try db.run("DELETE FROM meetings WHERE began_at <= ?", [end]) }
   }
 

@@ -13,10 +13,7 @@ extension VaultDatabase {
     let (longAgo, isTooEarly) = time.subtractingReportingOverflow(Self.withdrawnParcelTime)
     let arguments: StatementArguments = [time, isTooEarly ? Int64.min : longAgo]
     let condition = "expires_at <= ? AND (state <> 'withdrawn' OR expires_at <= ?)"
-    let isNeeded = try readOne { db in
-      try db.has("parcels WHERE \(condition)", arguments)
-    }
-    guard isNeeded else { return [] }
+    guard try readOne({ db in try db.has("parcels WHERE \(condition)", arguments) }) else { return [] }
     let (ended, hasForgotten) = try write { db -> ([ParcelRecord], Bool) in
       var (ended, hasForgotten) = ([ParcelRecord](), false)
       for found in try self.placedParcels(where: condition, arguments, db) {

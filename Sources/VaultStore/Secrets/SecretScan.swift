@@ -84,24 +84,11 @@ struct SecretScan {
     guard let kind = byte(row, 4), let threshold = byte(row, 5), threshold > 0, let shareCount = byte(row, 6),
       shareCount > 0, let ownIndex = byte(row, 7)
     else { return nil }
-    let origin: SecretRecord.Origin
-    let originWord = blob(row, 10)
-    if isSame(originWord, "held") {
-      origin = .held
-    } else if isSame(originWord, "dealt") {
-      origin = .dealt
-    } else {
-      return nil
-    }
-    let state: SecretRecord.State
-    let stateWord = blob(row, 11)
-    if isSame(stateWord, "active") {
-      state = .active
-    } else if isSame(stateWord, "disputed") {
-      state = .disputed
-    } else {
-      return nil
-    }
+    let (originWord, stateWord) = (blob(row, 10), blob(row, 11))
+    let origin: SecretRecord.Origin? = isSame(originWord, "held") ? .held : isSame(originWord, "dealt") ? .dealt : nil
+    let state: SecretRecord.State? =
+      isSame(stateWord, "active") ? .active : isSame(stateWord, "disputed") ? .disputed : nil
+    guard let origin, let state else { return nil }
     return SecretRow(
       kind: kind, threshold: threshold, shareCount: shareCount, ownIndex: ownIndex, origin: origin, state: state,
       createdAt: sqlite3_column_int64(row, 8), receivedAt: sqlite3_column_int64(row, 9))
@@ -129,7 +116,7 @@ struct SecretScan {
     let bytes = Array(dealer)
     let place = dealerPlaces[bytes] ?? listing.dealers.count
     if place == listing.dealers.count {
-      listing.dealers.append(try withSodium { () throws(SodiumError) in try Digest(bytes) })
+      listing.dealers.append(try withSodium(try Digest(bytes)))
       dealerPlaces[bytes] = place
     }
     lastDealers[first] = place

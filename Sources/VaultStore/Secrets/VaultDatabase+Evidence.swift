@@ -29,7 +29,7 @@ extension VaultDatabase {
       evidence.secretID.count == SecretRecord.idByteCount
     else { throw .invalid("the evidence") }
     return try write { db in
-      return try db.changes(
+      try db.changes(
         """
         INSERT OR IGNORE INTO evidence (secret_id, header_digest, header, peer, seen_at)
         SELECT :id, :digest, :header, :peer, :time

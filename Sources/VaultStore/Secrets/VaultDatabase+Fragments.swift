@@ -60,7 +60,7 @@ extension VaultDatabase {
   /// Throws a partial fragment away, with its file. A complete one is left alone.
   package func discardPartial(of id: [UInt8], index: Int) throws(StoreError) {
     let removed = try write { db in
-      return try db.changes(
+      try db.changes(
         "DELETE FROM fragments WHERE secret_id = ? AND fragment_index = ? AND complete = 0", [id.blob, index])
     }
     if removed { try fragments.remove(id, index) }

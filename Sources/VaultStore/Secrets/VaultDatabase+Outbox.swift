@@ -178,7 +178,7 @@ extension VaultDatabase {
   /// command don't try the same one at once. False if somebody else has taken it.
   package func claimDelivery(_ id: Int64, at time: Int64, retryAt: Int64) throws(StoreError) -> Bool {
     try write { db in
-      return try db.changes(
+      try db.changes(
         """
         UPDATE outbox SET attempts = attempts + 1, next_attempt_at = ?
         WHERE id = ? AND state = 'waiting' AND next_attempt_at <= ?
@@ -191,7 +191,7 @@ extension VaultDatabase {
   @discardableResult
   package func extendLease(_ id: Int64, until time: Int64) throws(StoreError) -> Bool {
     try write { db in
-      return try db.changes(
+      try db.changes(
         "UPDATE outbox SET next_attempt_at = max(next_attempt_at, ?) WHERE id = ? AND state = 'waiting'", [time, id])
     }
   }
