@@ -177,4 +177,16 @@ import Testing
     #expect(kept.count == 100_000)
     #expect(kept.last?.at == 11)
   }
+
+  @Test func `whatever time somebody has given a file, it can be counted with`() {
+    var status = stat()
+    for seconds in [Int.min, Int.max] {
+      status.st_mtim = timespec(tv_sec: seconds, tv_nsec: 999_999_999)
+      #expect(status.changedAt.signum() == seconds.signum())
+      for limit in [VaultDatabase.sweepInterval, OutputNotes.lifetime] {
+        #expect(!status.changedAt.addingReportingOverflow(limit).overflow)
+        #expect(!status.changedAt.subtractingReportingOverflow(limit).overflow)
+      }
+    }
+  }
 }

@@ -18,7 +18,8 @@ extension VaultDatabase {
       let before = try self.groupLetters(db)
       var after = before
       let value = body(&after)
-      let known = Dictionary(uniqueKeysWithValues: before.map { ($0.id, $0) })
+      // A row may have been written twice.
+      let known = Dictionary(before.map { ($0.id, $0) }) { first, _ in first }
       let kept = Set(after.map(\.id))
       for letter in before where !kept.contains(letter.id) {
         try db.run("DELETE FROM group_letters WHERE id = ?", [letter.id.blob])
