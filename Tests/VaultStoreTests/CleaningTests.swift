@@ -94,7 +94,7 @@ import Testing
     try write([1], to: home.folders.data + "/.vault-temporary-00")
     var status = stat()
     lstat(home.folders.data + "/.vault-temporary-00", &status)
-    let made = Int64(status.st_mtim.tv_sec) * 1000
+    let made = status.changedAt
     #expect(try database.clean(at: made + 1000).temporaryFiles == 0)
     #expect(try database.clean(at: made + VaultDatabase.temporaryFileAge).temporaryFiles == 1)
   }

@@ -12,8 +12,9 @@ package struct RequestCounts: Hashable, Sendable {
 }
 
 extension VaultDatabase {
-  private static let requestColumns =
-    "id, kind, peer, secret_id, header_digest, description, byte_count, state, asked_at, started_at, delay, ends_at, mac"
+  private static let newRequestColumns =
+    "kind, peer, secret_id, header_digest, description, byte_count, state, asked_at, started_at, delay, ends_at, mac"
+  private static let requestColumns = "id, " + newRequestColumns
 
   /// All requests, oldest first.
   package func requests() throws(StoreError) -> [RequestRecord] {
@@ -165,14 +166,12 @@ extension VaultDatabase {
     let description = try request.description.map { try checkedText($0, "the description", limit: 4096) }
     if request.id == 0 {
       // The number is part of what the MAC covers, and SQLite gives it.
-      try db.run(
-        """
-        INSERT INTO requests (kind, peer, secret_id, header_digest, description, byte_count, state, asked_at, started_at,
-          delay, ends_at, mac) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, zeroblob(32))
-        """,
+      try db.insert(
+        into: "requests", Self.newRequestColumns,
         [
           request.kind.rawValue, request.peer.blob, request.secretID.blob, request.headerDigest.blob, description,
           request.byteCount, request.state.rawValue, request.askedAt, request.startedAt, request.delay, request.endsAt,
+          [UInt8](repeating: 0, count: 32).blob,
         ])
       request.id = db.lastInsertedRowID
     }

@@ -11,6 +11,11 @@ func unlessDamaged<Value>(_ value: @autoclosure () throws(StoreError) -> Value) 
   do throws(StoreError) { return try value() } catch .damaged { return nil }
 }
 
+/// The same of what is looked for, and may not be there.
+func unlessDamaged<Value>(_ body: () throws -> Value?) throws -> Value? {
+  do { return try body() } catch StoreError.damaged { return nil }
+}
+
 extension VaultKeys {
   /// A value as a row has it: sealed whole. `what` names it if it can't be encoded.
   func seal(_ value: some WireValue, _ name: RecordName, what: String) throws(StoreError) -> [UInt8] {

@@ -78,9 +78,7 @@ package final class VaultKeys: Sendable {
   /// This device's key, if the vault was made with it.
   private static func deviceKey(of file: MasterKeyFile, _ folders: VaultFolders) throws(StoreError) -> SecretBytes {
     let device = try existingDeviceKey(folders)
-    guard try withSodium(try deviceID(device)) == file.deviceID else {
-      throw .wrongDevice
-    }
+    guard try withSodium(try deviceID(device)) == file.deviceID else { throw .wrongDevice }
     return device
   }
 
@@ -117,11 +115,11 @@ package final class VaultKeys: Sendable {
     _ master: borrowing SecretBytes, device: borrowing SecretBytes, passphrase: borrowing SecretBytes?,
     costLogarithm: Int, salt: [UInt8], nonce: [UInt8]
   ) throws(SodiumError) -> MasterKeyFile {
-    let hasPassphrase: Bool
-    switch passphrase {
-    case .none: hasPassphrase = false
-    case .some: hasPassphrase = true
-    }
+    let hasPassphrase =
+      switch passphrase {
+      case .none: false
+      case .some: true
+      }
     guard !hasPassphrase || MasterKeyFile.acceptedLogarithms.contains(costLogarithm) else {
       throw .parametersRefused
     }

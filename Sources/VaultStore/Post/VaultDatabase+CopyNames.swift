@@ -23,8 +23,7 @@ extension VaultDatabase {
     // What has no name by now nobody carries.
     try db.run("DELETE FROM carried WHERE digest = zeroblob(16)")
     for id in own {
-      let content: [UInt8]?
-      do { content = try parcelContent(id.bytes, db) } catch StoreError.damaged { content = nil }
+      let content = try unlessDamaged { try parcelContent(id.bytes, db) }
       courier.name(own: id, content.flatMap { Self.copy(of: $0, id) }?.digest)
     }
   }

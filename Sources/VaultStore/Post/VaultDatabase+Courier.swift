@@ -34,13 +34,10 @@ extension VaultDatabase {
       let value = try body(&courier, &contents)
       guard courier.own == own else { throw StoreError.invalid("carriers of another device") }
       try contents.settle(from: before, to: courier, bytes == nil)
-      let after: [UInt8]
-      do throws(WireError) { after = try courier.encoded() } catch { throw StoreError.invalid(Self.courierText) }
+      let after = try encoded(courier, Self.courierText)
       guard after != bytes else { return value }
       let sealed = try self.keys.sealPlain(after, Self.courierName)
-      try db.run(
-        "INSERT INTO courier (id, sealed) VALUES (1, ?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed",
-        [sealed.blob])
+      try db.put(into: "courier", key: "id", ["sealed"], [1, sealed.blob])
       // Should the transaction fail, nothing is found that is sealed so.
       let memory = CourierMemory(sealed: sealed, courier: courier, bytes: after)
       self.courierMemory.withLock { $0 = memory }
@@ -127,9 +124,7 @@ package struct CarriedContents {
   /// What is in a parcel, or nil if that isn't here. Throws ``StoreError/damaged(_:)`` if it is not what was kept.
   package subscript(copy: CopyKey) -> [UInt8]? {
     get throws(StoreError) {
-      do { return try database.carriedContent(copy, db) } catch {
-        throw StoreError(database: error, path: database.folders.databasePath)
-      }
+      try storing { try database.carriedContent(copy, db) }
     }
   }
 
@@ -137,23 +132,23 @@ package struct CarriedContents {
   package mutating func put(_ copy: CopyKey, _ content: [UInt8]) throws(StoreError) {
     guard content.count <= ParcelHeader.sizeLimit else { throw .invalid("a parcel that is too large") }
     let mac = try database.carriedMAC(copy, content)
-    try execute(
-      "INSERT INTO carried (id, digest, mac, content) VALUES (?, ?, ?, ?) "
-        + "ON CONFLICT DO UPDATE SET mac = excluded.mac, content = excluded.content",
-      [copy.id.bytes.blob, copy.digest.bytes.blob, mac.blob, content.blob])
+    try storing {
+      try db.put(
+        into: "carried", key: "id, digest", ["mac", "content"],
+        [copy.id.bytes.blob, copy.digest.bytes.blob, mac.blob, content.blob])
+    }
     added.insert(copy)
   }
 
   /// Forgets what is in a parcel; that it isn't here is no error. What leaves the satchel goes by itself.
   package mutating func remove(_ copy: CopyKey) throws(StoreError) {
-    try execute("DELETE FROM carried WHERE id = ? AND digest = ?", [copy.id.bytes.blob, copy.digest.bytes.blob])
+    let key = [copy.id.bytes.blob, copy.digest.bytes.blob]
+    try storing { try db.run("DELETE FROM carried WHERE id = ? AND digest = ?", StatementArguments(key)) }
     added.remove(copy)
   }
 
-  private func execute(_ sql: String, _ arguments: StatementArguments) throws(StoreError) {
-    do { try db.run(sql, arguments) } catch {
-      throw StoreError(database: error, path: database.folders.databasePath)
-    }
+  private func storing<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
+    do { return try body() } catch { throw StoreError(database: error, path: database.folders.databasePath) }
   }
 
   /// Nothing is kept that isn't carried, and nothing is carried that wasn't kept. `isNew`: nothing was carried before.
@@ -165,9 +160,10 @@ package struct CarriedContents {
     if isNew {
       // What another state has left.
       let kept = new.keys.map(\.bytes.blob)
-      try execute(
-        "DELETE FROM carried WHERE CAST(id || digest AS BLOB) NOT IN "
-          + "(\(kept.map { _ in "?" }.joined(separator: ",")))", .init(kept))
+      let places = kept.map { _ in "?" }.joined(separator: ",")
+      try storing {
+        try db.run("DELETE FROM carried WHERE CAST(id || digest AS BLOB) NOT IN (\(places))", .init(kept))
+      }
     }
     for copy in old.keys where new[copy] == nil { try remove(copy) }
     for copy in added where new[copy] == nil { try remove(copy) }

@@ -6,8 +6,9 @@ import VaultProtocol
 /// they disagree is damaged.
 extension VaultDatabase {
   private static let messageTable = "messages"
-  private static let messageColumns =
-    "number, id, direction, peer, account, contact, state, byte_count, stored_at, expires_at, sealed"
+  private static let newColumns =
+    "id, direction, peer, account, contact, state, byte_count, stored_at, expires_at, sealed"
+  private static let messageColumns = "number, " + newColumns
 
   static func messageName(_ number: Int64) -> String { "message \(number)" }
 
@@ -100,14 +101,12 @@ extension VaultDatabase {
 
   /// Stores a new message, and returns it with its number.
   func insertMessage(_ record: MessageRecord, _ db: Database) throws -> MessageRecord {
-    try db.run(
-      """
-      INSERT INTO messages (id, direction, peer, account, contact, state, byte_count, stored_at, expires_at, sealed)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, X'')
-      """,
+    // It is sealed under the number that it gets.
+    try db.insert(
+      into: "messages", Self.newColumns,
       [
         record.id.blob, record.direction.rawValue, record.peer?.blob, record.account?.blob, record.contact,
-        record.state.rawValue, record.byteCount, record.storedAt, record.expiresAt,
+        record.state.rawValue, record.byteCount, record.storedAt, record.expiresAt, [UInt8]().blob,
       ])
     var stored = record
     stored.number = db.lastInsertedRowID

@@ -54,11 +54,7 @@ extension VaultDatabase {
       else { return nil }
       if let sealedCaption { _ = try Self.insertPart(-1, sealedCaption, of: before.number, db) }
       for one in new { try self.insertParcel(one.parcel, content: one.content, secret: nil, db) }
-      var after = before
-      after.partsDone = min(before.partsDone + 1, before.partCount)
-      change(&after)
-      try self.replaceMessage(after, before, db)
-      return after
+      return try self.advance(before, change, db)
     }
   }
 
@@ -110,10 +106,8 @@ extension VaultDatabase {
   /// The numbers of the parts of a message that are here, -1 among them if something is said about the file.
   package func messageParts(_ number: Int64) throws(StoreError) -> Set<Int> {
     try readOne { db in
-      let rows = try Row.fetchAll(
-        db.cachedStatement(sql: "SELECT part FROM message_parts WHERE number = ?"), arguments: [number])
-      return Set(
-        try rows.map {
+      Set(
+        try db.rows("SELECT part FROM message_parts WHERE number = ?", [number]).map {
           try StoredRow(row: $0, what: Self.messageName(number)).number("part", in: -1...MessageRecord.partLimit)
         })
     }
@@ -139,13 +133,13 @@ extension VaultDatabase {
     _ number: Int64, last: (MessageRecord) -> Void = { _ in }
   ) throws(StoreError) -> Bool {
     let isGone = try write { db in
-      var record: MessageRecord?
-      do { record = try self.storedMessage(number, db) } catch StoreError.damaged { record = nil }
-      if let record { last(record) }
-      if let record, record.direction == .sent, let peer = record.peer {
-        try self.endParcels(ofMessage: record.id, toPeer: peer, db)
+      if let record = try unlessDamaged({ try self.storedMessage(number, db) }) {
+        last(record)
+        if record.direction == .sent, let peer = record.peer {
+          try self.endParcels(ofMessage: record.id, toPeer: peer, db)
+        }
+        try self.noteRemoved(record, db)
       }
-      if let record { try self.noteRemoved(record, db) }
       return try self.deleteMessage(number, db)
     }
     if isGone { emptyLog() }
@@ -186,13 +180,12 @@ extension VaultDatabase {
   /// Whether something of a peer's message has come that isn't here any more: it was deleted, or its parts didn't make up what they should.
   package func wasRemoved(peer: Digest, id: [UInt8]) throws(StoreError) -> Bool {
     try readOne { db in
-      try db.row(
+      try db.has(
         """
-        SELECT 1 AS found FROM parcels WHERE message_id = ? AND peer = ? AND direction = 'received' AND NOT EXISTS
+        parcels WHERE message_id = ? AND peer = ? AND direction = 'received' AND NOT EXISTS
           (SELECT 1 FROM messages WHERE messages.peer = parcels.peer AND messages.direction = 'received'
             AND messages.id = parcels.message_id)
-        LIMIT 1
-        """, [id.blob, peer.blob]) != nil
+        """, [id.blob, peer.blob])
     }
   }
 
@@ -223,10 +216,14 @@ extension VaultDatabase {
     of parcel: ParcelRecord, _ change: (inout MessageRecord) -> Void, _ db: Database
   ) throws -> MessageRecord? {
     guard parcel.direction == .message, let id = parcel.message else { return nil }
-    let before: MessageRecord?
     // That the parcel has arrived is true whatever became of the row.
-    do { before = try storedMessage(.sent, parcel.peer, id, db) } catch StoreError.damaged { return nil }
-    guard let before else { return nil }
+    return try unlessDamaged { try storedMessage(.sent, parcel.peer, id, db) }.map { try advance($0, change, db) }
+  }
+
+  /// One part more of a message has come, or arrived.
+  private func advance(
+    _ before: MessageRecord, _ change: (inout MessageRecord) -> Void, _ db: Database
+  ) throws -> MessageRecord {
     var after = before
     after.partsDone = min(before.partsDone + 1, before.partCount)
     change(&after)

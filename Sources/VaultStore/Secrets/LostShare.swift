@@ -46,29 +46,26 @@ extension VaultDatabase {
       )
     }
     var lost: [LostShare] = []
+    func add(_ id: [UInt8], _ description: String?, _ reason: LostShare.Reason) {
+      lost.append(LostShare(secretID: id, description: description, reason: reason))
+    }
     for id in there.subtracting(rows).subtracting(gone) {
       switch try? companions.read(id) {
-      case .secret(let companion):
-        lost.append(LostShare(secretID: id, description: companion.secret.description, reason: .fragmentLost))
+      case .secret(let companion): add(id, companion.secret.description, .fragmentLost)
       case .deleted, .trust: continue
-      case nil: lost.append(LostShare(secretID: id, description: nil, reason: .recordsDamaged))
+      case nil: add(id, nil, .recordsDamaged)
       }
     }
     for id in Set(names.compactMap { FragmentStore.fragment(named: $0)?.secretID })
     where !rows.contains(id) && !gone.contains(id) && !there.contains(id) && !partial.contains(id) {
-      lost.append(LostShare(secretID: id, description: nil, reason: .recordsLost))
+      add(id, nil, .recordsLost)
     }
-    for id in broken {
-      let description = (try? secret(id))?.description
-      let reason: LostShare.Reason = companions.has(id) ? .fragmentLost : .recordsLost
-      lost.append(LostShare(secretID: id, description: description, reason: reason))
-    }
+    for id in broken { add(id, (try? secret(id))?.description, companions.has(id) ? .fragmentLost : .recordsLost) }
     for (fragment, description) in complete where try !fragments.isWhole(fragment) {
-      lost.append(LostShare(secretID: fragment.secretID, description: description, reason: .fragmentLost))
+      add(fragment.secretID, description, .fragmentLost)
     }
     for id in unsound.subtracting(gone).subtracting(lost.map(\.secretID)) {
-      let description = (try? companions.readSecret(id))?.secret.description
-      lost.append(LostShare(secretID: id, description: description, reason: .recordsDamaged))
+      add(id, (try? companions.readSecret(id))?.secret.description, .recordsDamaged)
     }
     return lost.sorted { $0.secretID.lexicographicallyPrecedes($1.secretID) }
   }

@@ -83,7 +83,7 @@ extension VaultDatabase {
 
   /// What the rows of a secret say now; nil if there are none, or they are damaged.
   private func soundCompanion(of id: [UInt8], _ db: Database) throws -> Companion? {
-    do { return try companion(of: id, db) } catch StoreError.damaged { return nil }
+    try unlessDamaged { try companion(of: id, db) }
   }
 
   private func companion(of id: [UInt8], _ db: Database) throws -> Companion? {

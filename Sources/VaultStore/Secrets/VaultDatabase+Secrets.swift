@@ -26,9 +26,8 @@ extension VaultDatabase {
 
   package func secretIDs(limit: Int) throws(StoreError) -> [[UInt8]] {
     try read { db in
-      try db.rows("SELECT id FROM secrets LIMIT ?", [max(0, limit)]).map {
-        try StoredRow(row: $0, what: "a secret").bytes("id", count: SecretRecord.idByteCount)
-      }
+      try db.column(
+        "id", count: SecretRecord.idByteCount, of: "a secret", "SELECT id FROM secrets LIMIT ?", [max(0, limit)])
     }
   }
 
@@ -94,10 +93,9 @@ extension VaultDatabase {
       }
       let fragments = try Self.fragments(of: id, db)
       let destroyed = try self.cancelDeliveries(where: "secret_id = ?", [id.blob], db)
-      try db.run("DELETE FROM outbox WHERE secret_id = ?", [id.blob])
-      try db.run("DELETE FROM fragments WHERE secret_id = ?", [id.blob])
-      try db.run("DELETE FROM shares WHERE secret_id = ?", [id.blob])
-      try db.run("DELETE FROM evidence WHERE secret_id = ?", [id.blob])
+      for table in ["outbox", "fragments", "shares", "evidence"] {
+        try db.run("DELETE FROM \(table) WHERE secret_id = ?", [id.blob])
+      }
       try Self.forgetRequests(forSecret: id, db)
       try self.endParcels(ofSecret: id, db)
       try db.run("DELETE FROM secrets WHERE id = ?", [id.blob])
