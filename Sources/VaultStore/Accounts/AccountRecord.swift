@@ -114,8 +114,6 @@ private func isStorable(_ text: String?, _ limit: Int) -> Bool {
 
 // MARK: - Encoding
 
-private func byteCount(_ text: String?) -> Int { text.map { 3 + $0.utf8.count } ?? 1 }
-
 extension AccountRecord {
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)

@@ -1,5 +1,4 @@
 import Sodium
-import WireCodec
 
 /// The parts of a backup's file that writer and reader share. Byte by byte in `docs/formats/backup.md`.
 enum BackupFormat {

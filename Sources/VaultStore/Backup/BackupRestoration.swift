@@ -1,6 +1,5 @@
 import CShims
 import Glibc
-import Sodium
 
 /// A backup on its way back: unpacked beside the data folder, checked, and then put in its place in one step.
 package final class BackupRestoration: Sendable {

@@ -1,5 +1,4 @@
 import GRDB
-import Sodium
 
 /// What a vault has, by ids: to be compared with what a backup of it has.
 package struct VaultInventory: Sendable {

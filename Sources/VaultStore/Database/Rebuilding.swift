@@ -1,6 +1,5 @@
 import GRDB
 import Glibc
-import Sodium
 
 /// Making the database anew from the files beside it, where it is lost or damaged.
 extension VaultDatabase {

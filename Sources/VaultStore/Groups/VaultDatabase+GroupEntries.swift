@@ -1,5 +1,4 @@
 import GRDB
-import Sodium
 
 /// What groups keep in step. A group's own messages lie in a database of its own; here is what it means for the vault's items.
 extension VaultDatabase {

@@ -37,7 +37,6 @@ struct ItemNote: WireValue, Hashable {
     let keyID = try reader.bytes(SecretRecord.idByteCount, "key")
     let header = try reader.bytes16(limit: ItemRecord.headerByteLimit, "header")
     let byteCount = try reader.signed("bytes")
-    guard byteCount >= 0, byteCount <= Int64.max - Int64(header.count) else { throw .invalidValue(field: "bytes") }
     let state: ItemRecord.State = try reader.word("state")
     guard state != .arriving else { throw .invalidValue(field: "state") }
     let origin: ItemRecord.Origin = try reader.word("origin")
@@ -47,6 +46,7 @@ struct ItemNote: WireValue, Hashable {
     item = ItemRecord(
       id: id, keyID: keyID, header: header, byteCount: byteCount, state: state, origin: origin, sender: sender,
       label: label, receivedAt: try reader.signed("received"))
+    guard item.hasLength else { throw .invalidValue(field: "bytes") }
     extensions = try reader.extensions()
   }
 

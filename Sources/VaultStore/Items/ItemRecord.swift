@@ -68,6 +68,9 @@ package struct ItemRecord: Hashable, Sendable {
 
   var fileByteCount: Int64 { Int64(header.count) + byteCount }
 
+  /// Whether ``fileByteCount`` is a number.
+  var hasLength: Bool { byteCount >= 0 && byteCount <= Int64.max - Int64(header.count) }
+
   func rowMAC(_ keys: VaultKeys) throws(StoreError) -> [UInt8] {
     try keys.mac(
       "vault/item-row/v1", id, keyID, header, byteCount,

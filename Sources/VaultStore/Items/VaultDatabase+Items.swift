@@ -232,9 +232,7 @@ extension VaultDatabase {
       state: try columns.value("state", as: ItemRecord.State.self),
       origin: try columns.value("origin", as: ItemRecord.Origin.self), sender: try columns.optionalDigest("sender"),
       label: try columns.optionalBytes("label"), receivedAt: try columns.integer("received_at"))
-    guard item.byteCount >= 0, item.byteCount <= Int64.max - Int64(item.header.count) else {
-      throw .damaged(columns.what)
-    }
+    guard item.hasLength else { throw .damaged(columns.what) }
     try columns.verify(item.rowMAC(keys))
     return item
   }
@@ -242,7 +240,7 @@ extension VaultDatabase {
   func insert(_ item: ItemRecord, _ db: Database) throws {
     guard item.id.count == ItemRecord.idByteCount, item.keyID.count == SecretRecord.idByteCount,
       item.header.count <= ItemRecord.headerByteLimit, item.label?.count ?? 0 <= ItemRecord.labelByteLimit,
-      item.byteCount >= 0, item.byteCount <= Int64.max - Int64(item.header.count)
+      item.hasLength
     else { throw StoreError.invalid("the item") }
     try db.insert(
       into: "items", Self.itemColumns,

@@ -11,7 +11,7 @@ package final class VaultKeys: Sendable {
   package static let sealOverhead = 1 + SecretBox.nonceByteCount + SecretBox.overhead
 
   private let master: SecretBytes
-  private let macKey: SecretBytes
+  let macKey: SecretBytes
 
   init(master: consuming SecretBytes) throws(SodiumError) {
     macKey = try DomainHash("vault/store-mac/v1", key: master.bytes).secret()
@@ -163,7 +163,7 @@ package final class VaultKeys: Sendable {
     return try hash.secret()
   }
 
-  private static func hash(
+  static func hash(
     _ label: StaticString, key: borrowing SecretBytes
   ) throws(SodiumError) -> DomainHash { try DomainHash(label, key: key.bytes) }
 
@@ -189,71 +189,6 @@ package final class VaultKeys: Sendable {
     }
   }
 }
-
-/// What a MAC is over: each part goes in with its length.
-protocol MACPart {
-  func append(to hash: inout DomainHash)
-}
-
-extension [UInt8]: MACPart {
-  func append(to hash: inout DomainHash) { hash.append(self) }
-}
-
-extension String: MACPart {
-  func append(to hash: inout DomainHash) { hash.append(self) }
-}
-
-extension Digest: MACPart {
-  func append(to hash: inout DomainHash) { hash.append(self) }
-}
-
-extension UInt64: MACPart {
-  func append(to hash: inout DomainHash) { hash.append(self) }
-}
-
-extension Int64: MACPart {
-  func append(to hash: inout DomainHash) { hash.append(UInt64(bitPattern: self)) }
-}
-
-extension VaultKeys {
-  /// ``mac(_:_:)`` for rows that always have the same parts.
-  func mac<each Part: MACPart>(_ label: StaticString, _ parts: repeat each Part) throws(StoreError) -> [UInt8] {
-    do throws(SodiumError) {
-      var hash = try Self.hash(label, key: macKey)
-      repeat (each parts).append(to: &hash)
-      return hash.digest().bytes
-    } catch { throw .sodium(error) }
-  }
-
-  /// `body` and its MAC: what stands in a file that nobody else can write.
-  func authenticated(_ body: [UInt8], _ label: StaticString) throws(StoreError) -> [UInt8] {
-    body + (try mac(label, body))
-  }
-
-  /// The body of such a file. Throws ``StoreError/damaged(_:)`` if anything in it isn't as it was written.
-  func readAuthenticated(_ path: String, limit: Int, _ label: StaticString) throws(StoreError) -> [UInt8] {
-    let bytes = try AtomicFile.read(path, limit: limit)
-    let body = Array(bytes.dropLast(Digest.byteCount))
-    let mac = try mac(label, body)
-    guard bytes.count > Digest.byteCount, macsMatch(Array(bytes.suffix(Digest.byteCount)), mac) else {
-      throw .damaged(path)
-    }
-    return body
-  }
-
-  /// ``mac(_:_:)`` for what comes piece by piece.
-  func beginMAC(_ label: StaticString) throws(SodiumError) -> DomainHash {
-    try Self.hash(label, key: macKey)
-  }
-
-  /// ``mac(_:_:)`` for very many rows.
-  func prepareMAC(_ label: StaticString) throws(SodiumError) -> PreparedDomainHash {
-    try PreparedDomainHash(label, key: macKey)
-  }
-}
-
-/// Compares two MACs in constant time.
-func macsMatch(_ left: [UInt8], _ right: [UInt8]) -> Bool { constantTimeEqual(left.span.bytes, right.span.bytes) }
 
 // MARK: - Records
 

@@ -110,13 +110,7 @@ extension VaultDatabase {
       let before = try self.mendedIntroductions(ofSecret: id, db)
       var after = before
       let context = IntroductionContext(
-        usage: try Self.usage(ofDealer: secret.dealer, db), isRemoved: { (card) in try self.isRemoved(card, db) },
-        isOthers: { (key, card) in
-          try !self.introductions(
-            where: "noise_key = ? AND dealer = ? AND digest <> ?", [key.blob, secret.dealer.blob, card.blob], limit: 1,
-            db
-          ) { $0.noiseKey == key && $0.dealer == secret.dealer && $0.digest != card }.isEmpty
-        })
+        usage: try Self.usage(ofDealer: secret.dealer, db), dealer: secret.dealer, database: self, db: db)
       try change(&after, context)
       guard after.count <= IntroductionRecord.countLimit else { throw StoreError.invalid("the holders of a secret") }
       let known = Dictionary(before.map { ($0.digest, $0) }) { first, _ in first }
@@ -234,29 +228,26 @@ extension VaultDatabase {
 package struct IntroductionContext {
   /// What the secret's dealer has left here already.
   package let usage: DepositUsage
-  private let isRemovedCard: (Digest) throws -> Bool
-  private let isOthersKey: ([UInt8], Digest) throws -> Bool
-
-  init(
-    usage: DepositUsage, isRemoved: @escaping (Digest) throws -> Bool,
-    isOthers: @escaping ([UInt8], Digest) throws -> Bool
-  ) {
-    self.usage = usage
-    isRemovedCard = isRemoved
-    isOthersKey = isOthers
-  }
+  fileprivate let dealer: Digest
+  fileprivate let database: VaultDatabase
+  fileprivate let db: Database
 
   /// Whether the user has removed this card, and not imported it since.
   package func isRemoved(_ card: Digest) throws(StoreError) -> Bool {
-    do { return try isRemovedCard(card) } catch {
-      throw error as? StoreError ?? .damaged("the table of removed cards")
-    }
+    try reading("the table of removed cards") { try database.isRemoved(card, db) }
   }
 
   /// Whether the same dealer has introduced another card than this one with a Noise key.
-  package func isOthers(noiseKey: [UInt8], than card: Digest) throws(StoreError) -> Bool {
-    do { return try isOthersKey(noiseKey, card) } catch {
-      throw error as? StoreError ?? .damaged("the table of introductions")
+  package func isOthers(noiseKey key: [UInt8], than card: Digest) throws(StoreError) -> Bool {
+    try reading("the table of introductions") {
+      let others = try database.introductions(
+        where: "noise_key = ? AND dealer = ? AND digest <> ?", [key.blob, dealer.blob, card.blob], limit: 1, db
+      ) { $0.noiseKey == key && $0.dealer == dealer && $0.digest != card }
+      return !others.isEmpty
     }
+  }
+
+  private func reading(_ table: String, _ body: () throws -> Bool) throws(StoreError) -> Bool {
+    do { return try body() } catch { throw error as? StoreError ?? .damaged(table) }
   }
 }

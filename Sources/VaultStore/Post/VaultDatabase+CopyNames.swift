@@ -2,7 +2,6 @@ import Courier
 import GRDB
 import Sodium
 import VaultProtocol
-import WireCodec
 
 /// Parcels that an older version of this program carried under their ids alone get the names of their copies.
 extension VaultDatabase {

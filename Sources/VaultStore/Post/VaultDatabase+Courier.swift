@@ -1,6 +1,5 @@
 package import Courier
 import GRDB
-import Sodium
 import WireCodec
 
 /// What this device carries for others, and what it knows of those who carry for it. The state is one row, changed only within a

@@ -1,6 +1,5 @@
 import Glibc
 import Sodium
-import WireCodec
 
 /// The folder of companions: `companions/<secret id>`, a ``SecretCompanion`` or, of a deleted secret, a ``DeletedCompanion``; and
 /// `companions/trust`, a ``TrustCompanion``.

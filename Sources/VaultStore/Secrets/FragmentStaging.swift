@@ -1,5 +1,4 @@
 import Glibc
-import Sodium
 import Synchronization
 
 /// New fragments in the making, in a folder of their own that disappears unless they are published, also when a signal

@@ -1,5 +1,4 @@
 import GRDB
-import Sodium
 
 /// A share, or a whole fragment, that this vault has on its disk and can't serve.
 package struct LostShare: Hashable, Sendable {

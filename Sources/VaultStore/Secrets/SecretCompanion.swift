@@ -155,9 +155,9 @@ struct SecretCompanion: WireValue {
     let trailerByteCount = try reader.signed("trailer bytes")
     let pieces = try reader.signed("pieces")
     let source = try reader.optionalDigest("whether there is a source")
-    guard index > 0, byteCount >= 0, trailerByteCount >= 0, pieces >= 0,
-      !byteCount.addingReportingOverflow(trailerByteCount).overflow
-    else { throw .invalidValue(field: "fragment") }
+    guard index > 0, pieces >= 0, FragmentRecord.areLengths(byteCount, trailerByteCount) else {
+      throw .invalidValue(field: "fragment")
+    }
     return FragmentRecord(
       completeOf: secret.id, index: index, byteCount: byteCount, trailerByteCount: trailerByteCount,
       pieces: Int(pieces), headerDigest: secret.headerDigest, source: source)

@@ -109,4 +109,9 @@ package struct FragmentRecord: Hashable, Sendable {
     self.headerDigest = headerDigest
     self.source = source
   }
+
+  /// Whether these can be the lengths of a file's two parts.
+  static func areLengths(_ byteCount: Int64, _ trailerByteCount: Int64) -> Bool {
+    byteCount >= 0 && trailerByteCount >= 0 && !byteCount.addingReportingOverflow(trailerByteCount).overflow
+  }
 }

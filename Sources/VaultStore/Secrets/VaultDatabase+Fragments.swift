@@ -92,9 +92,7 @@ extension VaultDatabase {
     let columns = StoredRow(row: row, what: "a fragment of secret \(hexadecimal(id))")
     let byteCount = try columns.integer("byte_count")
     let trailer = try columns.integer("trailer_byte_count")
-    guard byteCount >= 0, trailer >= 0, !byteCount.addingReportingOverflow(trailer).overflow else {
-      throw .damaged(columns.what)
-    }
+    guard FragmentRecord.areLengths(byteCount, trailer) else { throw .damaged(columns.what) }
     return FragmentRecord(
       secretID: id, index: try columns.number("fragment_index", in: 1...255), byteCount: byteCount,
       trailerByteCount: trailer, pieces: try columns.count("pieces"),
@@ -104,8 +102,7 @@ extension VaultDatabase {
 
   static func insert(_ fragment: FragmentRecord, _ db: Database) throws {
     guard fragment.secretID.count == SecretRecord.idByteCount, (1...255).contains(fragment.index),
-      fragment.byteCount >= 0, fragment.trailerByteCount >= 0,
-      !fragment.byteCount.addingReportingOverflow(fragment.trailerByteCount).overflow
+      FragmentRecord.areLengths(fragment.byteCount, fragment.trailerByteCount)
     else { throw StoreError.invalid("the fragment") }
     try db.insert(
       "OR REPLACE", into: "fragments", fragmentColumns,
