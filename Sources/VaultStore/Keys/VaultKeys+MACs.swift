@@ -29,7 +29,7 @@ extension VaultKeys {
   /// ``mac(_:_:)`` for rows that always have the same parts.
   func mac<each Part: MACPart>(_ label: StaticString, _ parts: repeat each Part) throws(StoreError) -> [UInt8] {
     do throws(SodiumError) {
-      var hash = try Self.hash(label, key: macKey)
+      var hash = try beginMAC(label)
       repeat (each parts).append(to: &hash)
       return hash.digest().bytes
     } catch { throw .sodium(error) }
@@ -49,16 +49,6 @@ extension VaultKeys {
       throw .damaged(path)
     }
     return body
-  }
-
-  /// ``mac(_:_:)`` for what comes piece by piece.
-  func beginMAC(_ label: StaticString) throws(SodiumError) -> DomainHash {
-    try Self.hash(label, key: macKey)
-  }
-
-  /// ``mac(_:_:)`` for very many rows.
-  func prepareMAC(_ label: StaticString) throws(SodiumError) -> PreparedDomainHash {
-    try PreparedDomainHash(label, key: macKey)
   }
 }
 

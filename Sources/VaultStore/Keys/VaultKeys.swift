@@ -11,7 +11,7 @@ package final class VaultKeys: Sendable {
   package static let sealOverhead = 1 + SecretBox.nonceByteCount + SecretBox.overhead
 
   private let master: SecretBytes
-  let macKey: SecretBytes
+  private let macKey: SecretBytes
 
   init(master: consuming SecretBytes) throws(SodiumError) {
     macKey = try DomainHash("vault/store-mac/v1", key: master.bytes).secret()
@@ -163,7 +163,7 @@ package final class VaultKeys: Sendable {
     return try hash.secret()
   }
 
-  static func hash(
+  private static func hash(
     _ label: StaticString, key: borrowing SecretBytes
   ) throws(SodiumError) -> DomainHash { try DomainHash(label, key: key.bytes) }
 
@@ -178,12 +178,22 @@ package final class VaultKeys: Sendable {
     }
   }
 
+  /// ``mac(_:_:)`` for what comes piece by piece.
+  func beginMAC(_ label: StaticString) throws(SodiumError) -> DomainHash {
+    try Self.hash(label, key: macKey)
+  }
+
+  /// ``mac(_:_:)`` for very many rows.
+  func prepareMAC(_ label: StaticString) throws(SodiumError) -> PreparedDomainHash {
+    try PreparedDomainHash(label, key: macKey)
+  }
+
   /// A MAC over a stored row, under a subkey of the master key.
   func mac(
     _ label: StaticString, _ parts: (inout DomainHash) -> Void
   ) throws(StoreError) -> [UInt8] {
     try withSodium { () throws(SodiumError) in
-      var hash = try Self.hash(label, key: macKey)
+      var hash = try beginMAC(label)
       parts(&hash)
       return hash.digest().bytes
     }

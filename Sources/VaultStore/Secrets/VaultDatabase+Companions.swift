@@ -243,9 +243,7 @@ extension VaultDatabase {
           "UPDATE peers SET name_key = hex(digest), signing_key = randomblob(32), noise_key = randomblob(32), box_key = randomblob(32) WHERE digest = ?",
           [digest.blob])
       }
-      for peer in trust.peers {
-        try db.run("DELETE FROM peers WHERE digest = ?", [peer.record.digest.blob])
-      }
+      for peer in trust.peers { try db.run("DELETE FROM peers WHERE digest = ?", [peer.record.digest.blob]) }
       for peer in trust.peers {
         try self.put(peer, db)
         try Self.forgetRemovedCard(peer.record.digest, db)
@@ -358,13 +356,17 @@ extension VaultDatabase {
     }
   }
 
-  static let unknownEnd = "what became of it is not known any more: `vault check` tells"
+  private static let unknownEnd = "what became of it is not known any more: `vault check` tells"
 
   /// Without the fragment that goes with it, it isn't delivered any more.
   func takeUp(_ delivery: NewOutboxRecord, fragments: Set<Int>, _ db: Database) throws {
     let number = try Self.insert(delivery, db)
     guard delivery.hasFragment, let index = delivery.index, !fragments.contains(index) else { return }
+    try Self.loseSight(of: number, db)
+  }
+
+  static func loseSight(of delivery: Int64, _ db: Database) throws {
     try db.run(
-      "UPDATE outbox SET state = 'cancelled', payload = x'', last_error = ? WHERE id = ?", [Self.unknownEnd, number])
+      "UPDATE outbox SET state = 'cancelled', payload = x'', last_error = ? WHERE id = ?", [unknownEnd, delivery])
   }
 }

@@ -163,17 +163,17 @@ extension VaultDatabase {
       try takeUp(delivery, fragments: fragments, db)
     }
     let sound = Set(try Self.soundDeliveries(of: id, db).map(\.id))
-    let all = try Int64.fetchAll(
-      db, sql: "SELECT id FROM outbox WHERE secret_id = ? AND \(Self.isShare)", arguments: [id.blob])
-    for number in all where !sound.contains(number) {
-      try db.run(
-        "UPDATE outbox SET state = 'cancelled', payload = x'', last_error = ? WHERE id = ?", [Self.unknownEnd, number])
+    for number in try Self.deliveryNumbers(of: id, db) where !sound.contains(number) {
+      try Self.loseSight(of: number, db)
     }
   }
 
   private static func soundDeliveries(of id: [UInt8], _ db: Database) throws -> [OutboxRecord] {
-    let numbers = try Int64.fetchAll(
+    try deliveryNumbers(of: id, db).compactMap { number in try? deliveryRows("id = ?", [number], db).first }
+  }
+
+  private static func deliveryNumbers(of id: [UInt8], _ db: Database) throws -> [Int64] {
+    try Int64.fetchAll(
       db, sql: "SELECT id FROM outbox WHERE secret_id = ? AND \(isShare)", arguments: [id.blob])
-    return numbers.compactMap { number in try? deliveryRows("id = ?", [number], db).first }
   }
 }
