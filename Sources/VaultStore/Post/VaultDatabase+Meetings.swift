@@ -1,5 +1,5 @@
 import GRDB
-package import Sodium
+import Sodium
 import WireCodec
 
 /// The table of the migration `meetings`.
