@@ -94,7 +94,7 @@ import Testing
     try write([1], to: home.folders.data + "/.vault-temporary-00")
     var status = stat()
     lstat(home.folders.data + "/.vault-temporary-00", &status)
-    let made = Int64(status.st_mtim.tv_sec) * 1000
+    let made = status.changedAt
     #expect(try database.clean(at: made + 1000).temporaryFiles == 0)
     #expect(try database.clean(at: made + VaultDatabase.temporaryFileAge).temporaryFiles == 1)
   }
@@ -176,5 +176,17 @@ import Testing
     let kept = try database.auditLog(limit: 200_000)
     #expect(kept.count == 100_000)
     #expect(kept.last?.at == 11)
+  }
+
+  @Test func `whatever time somebody has given a file, it can be counted with`() {
+    var status = stat()
+    for seconds in [Int.min, Int.max] {
+      status.st_mtim = timespec(tv_sec: seconds, tv_nsec: 999_999_999)
+      #expect(status.changedAt.signum() == seconds.signum())
+      for limit in [VaultDatabase.sweepInterval, OutputNotes.lifetime] {
+        #expect(!status.changedAt.addingReportingOverflow(limit).overflow)
+        #expect(!status.changedAt.subtractingReportingOverflow(limit).overflow)
+      }
+    }
   }
 }

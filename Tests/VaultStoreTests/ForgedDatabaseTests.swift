@@ -178,4 +178,23 @@ import Testing
     #expect(try database.peer(noiseKey: alice.noiseKey) == nil)
     #expect(try database.peers() == [])
   }
+
+  @Test func `a letter about a group whose row was written twice is removed all the same`() throws {
+    let home = try TestHome()
+    let letter = try GroupLetterRecord(
+      kind: .sent, peer: digest("alice"), group: [UInt8](repeating: 7, count: 16), name: "friends", folder: "",
+      createdAt: 1)
+    do { try home.makeDatabase().changeGroupLetters { $0 = [letter] } }
+    try tamper(home) { db in
+      try replaceIndexes(
+        of: "group_letters", db,
+        definition: { $0.replacing("PRIMARY KEY", with: "") + ";CREATE INDEX decoy_id ON decoy (id)" },
+        indexes: { _ in "decoy_id" },
+        rows: "INSERT INTO decoy SELECT * FROM group_letters UNION ALL SELECT * FROM group_letters", alsoRows: true)
+    }
+    let database = try home.reopen()
+    #expect(try database.groupLetters() == [letter, letter])
+    try database.changeGroupLetters { $0 = [] }
+    #expect(try database.groupLetters() == [])
+  }
 }

@@ -315,7 +315,7 @@ import Testing
         == ParcelCounts(count: 2, bytes: 5, known: 3, all: 3, answerBytes: 4, allAnswerBytes: 5))
     #expect(
       try database.parcelCounts(ofPeer: digest("eva"))
-        == ParcelCounts(count: 0, bytes: 0, known: 0, all: 3, allAnswerBytes: 5))
+        == ParcelCounts(count: 0, bytes: 0, known: 0, all: 3, answerBytes: 0, allAnswerBytes: 5))
   }
 
   @Test func `parcels of a delivery are found, whatever became of them`() throws {

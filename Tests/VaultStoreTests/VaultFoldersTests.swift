@@ -4,27 +4,11 @@ import Testing
 @testable import VaultStore
 
 @Suite struct VaultFoldersTests {
-  @Test func `the home option wins over VAULT_HOME, which wins over XDG`() throws {
-    let environment = ["VAULT_HOME": "/a", "HOME": "/home/u", "XDG_DATA_HOME": "/x"]
-    #expect(try VaultFolders.locate(home: "/b", environment: environment) == VaultFolders(home: "/b"))
-    #expect(try VaultFolders.locate(home: nil, environment: environment) == VaultFolders(home: "/a"))
-    let usual = try VaultFolders.locate(home: nil, environment: ["HOME": "/home/u", "XDG_DATA_HOME": "/x"])
-    #expect(usual.data == "/x/vault")
-    #expect(usual.state == "/home/u/.local/state/vault")
-    #expect(usual.config == "/home/u/.config/vault")
-  }
-
   @Test func `empty and relative base folders are ignored`() {
     let folders = VaultFolders(userHome: "/home/u", dataHome: "", stateHome: "relative", configHome: "/c")
     #expect(folders.data == "/home/u/.local/share/vault")
     #expect(folders.state == "/home/u/.local/state/vault")
     #expect(folders.config == "/c/vault")
-  }
-
-  @Test func `nowhere to go without a home`() {
-    #expect(throws: StoreError.notFound("the home folder (HOME)")) {
-      try VaultFolders.locate(home: nil, environment: [:])
-    }
   }
 
   @Test func `folders are made with mode 0700 even under a lax umask, and files with 0600`() throws {
