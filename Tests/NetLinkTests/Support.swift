@@ -53,8 +53,12 @@ struct FakeHelper: ~Copyable {
 
   init(_ script: String) throws {
     path = FileManager.default.temporaryDirectory.path + "/fake-net-" + UUID().uuidString
-    try "#!/bin/sh\n\(script)\n".write(toFile: path, atomically: true, encoding: .utf8)
-    chmod(path, 0o700)
+    // Written by another process: what this one has open for writing while another test starts a program, that program
+    // has for a moment, and what is open for writing can't be started.
+    let writing = "printf '#!/bin/sh\\n%s\\n' \"$1\" >\"$0\" && chmod 700 \"$0\""
+    let process = try Subprocess.start("/bin/sh", ["sh", "-c", writing, path, script], standard: [])
+    var status: Int32 = 0
+    try #require(waitpid(process, &status, 0) == process && status == 0)
     helper = NetHelper(path: path, patience: 300)
   }
 
