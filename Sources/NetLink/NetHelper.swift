@@ -79,7 +79,7 @@ package final class NetHelper: Sendable {
     guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
       throw Self.fault(errno)
     }
-    let socket = FrameSocket(ends[0], isOfVault: true)
+    let socket = FrameSocket(ends[0], isOfVault: true, patience: .milliseconds(2 * Int(patience)))
     defer { close(ends[1]) }
     let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
     guard nowhere >= 0 else { throw Self.fault(errno) }
@@ -94,7 +94,6 @@ package final class NetHelper: Sendable {
       case .libraryTooOld: throw .unstartable("this system's C library is too old")
       }
     }
-    socket.limitPauses(milliseconds: 2 * Int(patience))
     return try NetProcess(process, socket: socket, patience: patience)
   }
 

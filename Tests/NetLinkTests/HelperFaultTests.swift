@@ -64,6 +64,13 @@ import XMPPRequests
     #expect(await failure(fake.helper, server.request()) == Self.silent)
   }
 
+  @Test func `one that lets a message trickle is given up`() async throws {
+    let trickle = "; while printf '\\0' >&0; do sleep 0.02; done"
+    let fake = try FakeHelper(Self.waits + FakeHelper.says(0x81, length: 1007) + trickle)
+    let server = try PlainServer(nil)
+    #expect(await failure(fake.helper, server.request()) == Self.silent)
+  }
+
   @Test func `one that is killed in the middle ends what waits`() async throws {
     let helper = realHelper()
     let server = try PlainServer(nil)
