@@ -108,14 +108,58 @@ import XMPPRequests
   }
 
   @Test func `a login without a proof of the server is none`() async throws {
-    let address = Array("ada@localhost/x".utf8)
-    let body = withUnsafeBytes(of: UInt32(address.count).bigEndian) { Array($0) } + address
-    let fake = try FakeHelper(Self.waits + FakeHelper.says(0x86, length: body.count, body: body) + "; sleep 60")
+    let fake = try FakeHelper(Self.waits + Self.begun(try JID("ada@localhost/x")) + "; sleep 60")
     let account = try XMPPAccount(try JID("ada@localhost"))
     let password = try SecretBytes(copying: Array("a password".utf8).span.bytes)
     await #expect(throws: XMPPError.unreachable(NetFault.senseless.description)) {
       _ = try await fake.helper.connect(account, password: password)
     }
+  }
+
+  @Test func `an account that is made is the one that was asked for`() async throws {
+    let password = try SecretBytes(copying: Array("a password".utf8).span.bytes)
+    for (address, isTaken) in [("ada@localhost", true), ("ada@elsewhere", false), ("eve@localhost", false)] {
+      let fake = try FakeHelper(Self.waits + Self.begun(try JID(address)) + "; sleep 60")
+      let account = try XMPPAccount(try JID("ada@localhost"))
+      let error: XMPPError?
+      do throws(XMPPError) {
+        try await fake.helper.register(account, password: password)
+        error = nil
+      } catch let other { error = other }
+      #expect(error == (isTaken ? nil : .malformed("somebody else's address")), "\(address)")
+    }
+  }
+
+  /// A prover whom every server convinces.
+  private struct Credulous: ScramProver {
+    func answer(_ question: ScramQuestion) async throws(XMPPError) -> [UInt8] { [] }
+  }
+
+  @Test(arguments: [
+    ("ada@localhost/x", true), ("ada@localhost", true), ("ada@elsewhere/x", false), ("eve@localhost/x", false),
+  ])
+  func `a login is one of the account that was asked for, on whatever device`(_ address: String, _ isTaken: Bool)
+    async throws
+  {
+    let account = try XMPPAccount(try JID("ada@localhost"))
+    let message = try ConnectMessage(account, isRegistration: false)
+    let proof = ScramQuestion.proof([]).encoded
+    let answer = ScramQuestion.encode(.success([]))
+    let rest = message.encoded.count + NetFrame.headByteCount + answer.count
+    let fake = try FakeHelper(
+      Self.waits + FakeHelper.says(0x85, length: proof.count, body: proof) + "; head -c \(rest) <&0 >/dev/null; "
+        + Self.begun(try JID(address)) + "; sleep 60")
+    let connection = NetConnection(account.address, Credulous())
+    _ = try fake.helper.begin(connection) { [NetFrame(.connect, $0, message.encoded)] }
+    let outcome: Result<JID, XMPPError>
+    do throws(XMPPError) { outcome = .success(try await connection.beginning.value()) } catch {
+      outcome = .failure(error)
+    }
+    #expect(outcome == (isTaken ? .success(try JID(address)) : .failure(.malformed("somebody else's address"))))
+  }
+
+  private static func begun(_ address: JID) -> String {
+    FakeHelper.says(0x86, length: address.encoded.count, body: address.encoded)
   }
 
   @Test func `nobody who doesn't want to wait has to`() async throws {
