@@ -84,17 +84,18 @@ package final class NetHelper: Sendable {
     let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
     guard nowhere >= 0 else { throw Self.fault(errno) }
     defer { close(nowhere) }
-    let process: pid_t
-    do throws(Subprocess.Failure) {
-      process = try Subprocess.start(
-        path, ["vault-net"], environment: Self.environment(), standard: [ends[1], nowhere, nowhere])
-    } catch {
-      switch error {
-      case .system(let number): throw Self.fault(number)
-      case .libraryTooOld: throw .unstartable("this system's C library is too old")
+    let standard = [ends[1], nowhere, nowhere]
+    return try NetProcess.started(socket: socket, patience: patience) {
+      do throws(Subprocess.Failure) {
+        return .success(
+          try Subprocess.start(path, ["vault-net"], environment: Self.environment(), standard: standard))
+      } catch {
+        switch error {
+        case .system(let number): return .failure(Self.fault(number))
+        case .libraryTooOld: return .failure(.unstartable("this system's C library is too old"))
+        }
       }
     }
-    return try NetProcess(process, socket: socket, patience: patience)
   }
 
   private static func found() throws(NetFault) -> String {

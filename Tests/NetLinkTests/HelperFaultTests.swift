@@ -171,13 +171,4 @@ import XMPPRequests
     task.cancel()
     #expect(await task.value == .cancelled)
   }
-
-  @Test func `it ends with who has started it`() async throws {
-    var helper: NetHelper? = realHelper()
-    let server = try PlainServer(PlainServer.answer("x"))
-    let process = try #require(try helper?.process().process)
-    if let helper { #expect(await failure(helper, server.request()) == nil) }
-    helper = nil
-    while kill(process, 0) == 0 { try await Task.sleep(for: .milliseconds(5)) }
-  }
 }

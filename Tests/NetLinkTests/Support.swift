@@ -85,7 +85,22 @@ func failure(_ helper: NetHelper, _ request: HTTPRequest) async -> HTTPError? {
 }
 
 /// The usual helper, beside the tests.
-func realHelper(patience: Int32 = 15_000) -> NetHelper {
+func realHelper(patience: Int32 = 15_000) -> NetHelper { NetHelper(path: namedProgram, patience: patience) }
+
+/// Where it lies.
+func netProgram() throws -> String {
+  if let namedProgram { return namedProgram }
+  let candidates = Subprocess.candidates(for: "vault-net", beside: try #require(Subprocess.ownPath()))
+  return try #require(candidates.first { access($0, X_OK) == 0 })
+}
+
+private var namedProgram: String? {
   let named = ProcessInfo.processInfo.environment["VAULT_PROGRAMS"] ?? ""
-  return NetHelper(path: named.isEmpty ? nil : named + "/vault-net", patience: patience)
+  return named.isEmpty ? nil : named + "/vault-net"
+}
+
+/// What the kernel says about a process; nil when it is gone, whether or not anybody has asked how.
+func status(_ process: pid_t) -> String? {
+  let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+  return status.flatMap { $0.contains("State:\tZ") ? nil : $0 }
 }
