@@ -11,6 +11,8 @@ package enum NetFault: Error, Hashable, CustomStringConvertible {
   case senseless
   /// More waits to be given to it than it takes.
   case busy
+  /// It takes no such thing, so it wasn't asked: why.
+  case unsendable(String)
 
   package var description: String {
     switch self {
@@ -23,6 +25,7 @@ package enum NetFault: Error, Hashable, CustomStringConvertible {
     case .silent: "the helper vault-net doesn't answer; try again"
     case .senseless: "the helper vault-net said something that makes no sense; install vault and vault-net anew"
     case .busy: "the helper vault-net takes nothing more"
+    case .unsendable(let reason): "this can't be asked of a server: \(reason)"
     }
   }
 }

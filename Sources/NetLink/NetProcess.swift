@@ -122,6 +122,7 @@ package final class NetProcess: Sendable {
       guard state.receivers.count < Limits.receivers else { return .failure(.busy) }
       let id = state.lastID &+ 1
       let frames = frames(id)
+      do throws(NetFault) { try NetFrame.check(frames) } catch { return .failure(error) }
       guard Self.enqueue(frames, &state) else { return .failure(.busy) }
       receiver.begins(self, id)
       state.lastID = id
@@ -138,6 +139,7 @@ package final class NetProcess: Sendable {
   /// Sends one more message. What doesn't fit is dropped, and so is what comes too late.
   @discardableResult
   func send(_ frame: NetFrame) -> Bool {
+    guard (try? NetFrame.check([frame])) != nil else { return false }
     let isTaken = state.withLock { $0.fault == nil && Self.enqueue([frame], &$0) }
     if isTaken { written.signal() }
     return isTaken
