@@ -9,6 +9,8 @@ package enum NetFault: Error, Hashable, CustomStringConvertible {
   case ended(String)
   case silent
   case senseless
+  /// It isn't the one that belongs to this program: its version.
+  case otherVersion(String)
   /// More waits to be given to it than it takes.
   case busy
   /// It takes no such thing, so it wasn't asked: why.
@@ -24,6 +26,8 @@ package enum NetFault: Error, Hashable, CustomStringConvertible {
     case .ended(let how): "the helper vault-net \(how); try again"
     case .silent: "the helper vault-net doesn't answer; try again"
     case .senseless: "the helper vault-net said something that makes no sense; install vault and vault-net anew"
+    case .otherVersion(let version):
+      "the helper vault-net is of version \(version), and this program of \(NetVersion.text); install both anew"
     case .busy: "the helper vault-net takes nothing more"
     case .unsendable(let reason): "this can't be asked of a server: \(reason)"
     }

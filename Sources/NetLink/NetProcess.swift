@@ -68,6 +68,7 @@ package final class NetProcess: Sendable {
       _ = fcntl(end, F_SETFL, O_NONBLOCK)
     }
     wake = (ends[0], ends[1])
+    send(NetFrame(.version, version: NetVersion.text))
     guard BackgroundThread.start({ self.write() }) else {
       fail(.unstartable("no thread is left"))
       throw .unstartable("no thread is left")
@@ -190,6 +191,7 @@ package final class NetProcess: Sendable {
   }
 
   private func read() {
+    var isGreeted = false
     var isAsked = false
     // A pong may come behind what was sent before it.
     var awaitsPong = false
@@ -220,8 +222,14 @@ package final class NetProcess: Sendable {
       case .something: isAsked = false
       }
       do throws(FrameSocket.Fault) {
-        let frame = try socket.read(accepts)
+        let frame = try socket.read { isGreeted ? accepts($0) : $0.kind == .ownVersion && $0.id == 0 }
         quiet = nil
+        guard isGreeted else {
+          guard let version = try? NetFrame.version(frame.body) else { return end(.senseless) }
+          guard version == NetVersion.text else { return end(.otherVersion(version)) }
+          isGreeted = true
+          continue
+        }
         if frame.kind == .pong {
           guard awaitsPong else { return end(.senseless) }
           awaitsPong = false

@@ -16,7 +16,7 @@ struct VaultNet {
     case ["--confinement"]:
       prepare()
       if let strength = Confinement.enter() { print(strength, terminator: "") } else { exit(1) }
-    case ["--version"]: print("vault-net \(Version.text)")
+    case ["--version"]: print("vault-net \(NetVersion.text)")
     default:
       print(
         "This is a helper of vault, which starts it when a server is needed. There is nothing to do with it by hand.")

@@ -11,8 +11,9 @@ import XMPPRequests
 @Suite(.timeLimit(.minutes(5))) struct HelperFaultTests {
   private static let senseless = HTTPError.unreachable(NetFault.senseless.description)
   private static let silent = HTTPError.unreachable(NetFault.silent.description)
-  /// The head of what is asked comes first.
-  private static let waits = "head -c 13 <&0 >/dev/null; "
+  /// The version and the head of what is asked come first.
+  private static let waits =
+    "head -c \(NetFrame(.version, version: NetVersion.text).byteCount + NetFrame.headByteCount) <&0 >/dev/null; "
 
   @Test func `one that isn't installed is named, with the places where it may be`() async throws {
     let fault = NetFault.missing(candidates: ["/usr/bin/vault-net", "/usr/bin/../libexec/vault-net"])
@@ -42,6 +43,8 @@ import XMPPRequests
     // Longer than this request allows, an answer to another, one with a key where none is due, an event.
     FakeHelper.says(0x81, length: 2000), FakeHelper.says(0x81, length: 7, id: 2), FakeHelper.says(0x82, length: 7),
     FakeHelper.says(0x89, length: 3), FakeHelper.says(0x88, length: 1),
+    // Its version once more, as which number ever.
+    FakeHelper.says(0x8B, length: 9, id: 0), FakeHelper.says(0x8B, length: 9),
     // A pong that nobody asked for.
     FakeHelper.says(0x84, length: 0, id: 0),
     // Bodies that are none.
@@ -53,6 +56,20 @@ import XMPPRequests
   ])
   func `one that says what it shouldn't is ended`(_ script: String) async throws {
     let fake = try FakeHelper(Self.waits + script + "; sleep 60")
+    let server = try PlainServer(nil)
+    #expect(await failure(fake.helper, server.request()) == Self.senseless)
+  }
+
+  @Test func `one of another version is named, with what to do`() async throws {
+    let fake = try FakeHelper("sleep 60", version: "0.0.9")
+    let server = try PlainServer(nil)
+    let reason = "the helper vault-net is of version 0.0.9, and this program of 0.1.0; install both anew"
+    #expect(await failure(fake.helper, server.request()) == .unreachable(reason))
+  }
+
+  @Test(arguments: ["", "1\u{1b}[2J", String(repeating: "1", count: 65)])
+  func `one whose version makes no sense is ended`(_ version: String) async throws {
+    let fake = try FakeHelper("sleep 60", version: version)
     let server = try PlainServer(nil)
     #expect(await failure(fake.helper, server.request()) == Self.senseless)
   }

@@ -46,12 +46,15 @@ final class PlainServer: Sendable {
   }
 }
 
-/// A program in place of vault-net: a script of the shell, which has the socket as its standard input.
+/// A program in place of vault-net: a script of the shell, which has the socket as its standard input and says a version
+/// first.
 struct FakeHelper: ~Copyable {
   let helper: NetHelper
   private let path: String
 
-  init(_ script: String) throws {
+  init(_ script: String, version: String = NetVersion.text) throws {
+    let first = NetFrame(.ownVersion, version: version)
+    let script = Self.says(first.kind.rawValue, length: first.body.count, id: 0, body: first.body) + "; " + script
     path = FileManager.default.temporaryDirectory.path + "/fake-net-" + UUID().uuidString
     // Written by another process: what this one has open for writing while another test starts a program, that program
     // has for a moment, and what is open for writing can't be started.
