@@ -9,6 +9,12 @@ package final class NetHelper: Sendable {
   private struct Running {
     let process: NetProcess
     let surroundings: [FileStamp]
+    let startedAt: ContinuousClock.Instant
+  }
+
+  private struct State {
+    var running: Running?
+    var pause = RestartPause()
   }
 
   /// What a file was when the helper opened it for itself: what takes its place later it may not open.
@@ -34,27 +40,37 @@ package final class NetHelper: Sendable {
   private let path: String?
   /// See ``NetProcess``.
   private let patience: Int32
-  private let running = Mutex<Running?>(nil)
+  private let now: @Sendable () -> ContinuousClock.Instant
+  private let state = Mutex(State())
 
   /// With `path`, that program instead of the one beside this one.
-  package init(path: String? = nil, patience: Int32 = 15_000) {
+  package init(
+    path: String? = nil, patience: Int32 = 15_000, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+  ) {
     self.path = path
     self.patience = patience
+    self.now = now
   }
 
-  deinit { running.withLock { $0?.process.retire() } }
+  deinit { state.withLock { $0.running?.process.retire() } }
 
   /// The process that runs, or a new one.
   func process() throws(NetFault) -> NetProcess {
-    let result: Result<NetProcess, NetFault> = running.withLock { running in
+    let result: Result<NetProcess, NetFault> = state.withLock { state in
       let surroundings = Self.surroundings.map(FileStamp.init)
-      if let running, !running.process.hasEnded, running.surroundings == surroundings {
-        return .success(running.process)
+      if let running = state.running {
+        if !running.process.hasEnded && running.surroundings == surroundings { return .success(running.process) }
+        state.running = nil
+        if let fault = running.process.fault {
+          state.pause.note(fault, hadAnswered: running.process.hasAnswered, startedAt: running.startedAt)
+        }
+        running.process.retire()
       }
-      running?.process.retire()
+      let now = now()
+      if let fault = state.pause.fault(at: now) { return .failure(fault) }
       do throws(NetFault) {
         let process = try start()
-        running = Running(process: process, surroundings: surroundings)
+        state.running = Running(process: process, surroundings: surroundings, startedAt: now)
         return .success(process)
       } catch { return .failure(error) }
     }

@@ -33,6 +33,7 @@ package final class NetProcess: Sendable {
     var outgoingByteCount = 0
     var lastID: UInt64 = 0
     var isRetired = false
+    var hasAnswered = false
     var fault: NetFault?
   }
 
@@ -108,6 +109,11 @@ package final class NetProcess: Sendable {
   }
 
   var hasEnded: Bool { state.withLock { $0.fault != nil || $0.isRetired } }
+
+  var fault: NetFault? { state.withLock { $0.fault } }
+
+  /// Whether it has been of any use.
+  var hasAnswered: Bool { state.withLock { $0.hasAnswered } }
 
   /// Whether anybody waits for anything.
   var hasReceivers: Bool { state.withLock { !$0.receivers.isEmpty } }
@@ -236,7 +242,7 @@ package final class NetProcess: Sendable {
           continue
         }
         switch state.withLock({ $0.receivers[frame.id] })?.take(frame) {
-        case .more: break
+        case .more: state.withLock { $0.hasAnswered = true }
         case .last: forget(frame.id)
         case .senseless, nil: return end(.senseless)
         }
@@ -259,6 +265,7 @@ package final class NetProcess: Sendable {
 
   private func forget(_ id: UInt64) {
     state.withLock {
+      $0.hasAnswered = true
       $0.receivers[id] = nil
       $0.due.remove(id)
     }

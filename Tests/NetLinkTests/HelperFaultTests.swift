@@ -12,7 +12,7 @@ import XMPPRequests
   private static let senseless = HTTPError.unreachable(NetFault.senseless.description)
   private static let silent = HTTPError.unreachable(NetFault.silent.description)
   /// The version and the head of what is asked come first.
-  private static let waits =
+  static let waits =
     "head -c \(NetFrame(.version, version: NetVersion.text).byteCount + NetFrame.headByteCount) <&0 >/dev/null; "
 
   @Test func `one that isn't installed is named, with the places where it may be`() async throws {

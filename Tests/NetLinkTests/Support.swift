@@ -52,7 +52,10 @@ struct FakeHelper: ~Copyable {
   let helper: NetHelper
   private let path: String
 
-  init(_ script: String, version: String = NetVersion.text) throws {
+  init(
+    _ script: String, version: String = NetVersion.text,
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+  ) throws {
     let first = NetFrame(.ownVersion, version: version)
     let script = Self.says(first.kind.rawValue, length: first.body.count, id: 0, body: first.body) + "; " + script
     path = FileManager.default.temporaryDirectory.path + "/fake-net-" + UUID().uuidString
@@ -62,7 +65,7 @@ struct FakeHelper: ~Copyable {
     let process = try Subprocess.start("/bin/sh", ["sh", "-c", writing, path, script], standard: [])
     var status: Int32 = 0
     try #require(waitpid(process, &status, 0) == process && status == 0)
-    helper = NetHelper(path: path, patience: 300)
+    helper = NetHelper(path: path, patience: 300, now: now)
   }
 
   deinit { unlink(path) }
