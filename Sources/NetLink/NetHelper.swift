@@ -15,6 +15,8 @@ package final class NetHelper: Sendable {
   private struct State {
     var running: Running?
     var pause = RestartPause()
+    /// Why none could be started last.
+    var fault: NetFault?
   }
 
   /// What a file was when the helper opened it for itself: what takes its place later it may not open.
@@ -54,6 +56,9 @@ package final class NetHelper: Sendable {
 
   deinit { state.withLock { $0.running?.process.retire() } }
 
+  /// What to do if there is no helper, whatever the network is like.
+  package var hint: String? { state.withLock { $0.fault ?? $0.running?.process.fault }?.hint }
+
   /// The process that runs, or a new one.
   func process() throws(NetFault) -> NetProcess {
     let result: Result<NetProcess, NetFault> = state.withLock { state in
@@ -70,9 +75,13 @@ package final class NetHelper: Sendable {
       if let fault = state.pause.fault(at: now) { return .failure(fault) }
       do throws(NetFault) {
         let process = try start()
+        state.fault = nil
         state.running = Running(process: process, surroundings: surroundings, startedAt: now)
         return .success(process)
-      } catch { return .failure(error) }
+      } catch {
+        state.fault = error
+        return .failure(error)
+      }
     }
     return try result.get()
   }

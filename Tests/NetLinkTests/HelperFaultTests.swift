@@ -17,12 +17,19 @@ import XMPPRequests
 
   @Test func `one that isn't installed is named, with the places where it may be`() async throws {
     let fault = NetFault.missing(candidates: ["/usr/bin/vault-net", "/usr/bin/../libexec/vault-net"])
-    #expect(fault.description.contains("install it as /usr/bin/vault-net or /usr/bin/../libexec/vault-net"))
+    #expect(fault.description == "the program vault-net, which speaks to servers, is missing")
+    #expect(
+      fault.hint == "it comes with vault: install it as /usr/bin/vault-net or /usr/bin/../libexec/vault-net")
+  }
+
+  @Test func `one that can't be started is the reason, not the network`() async throws {
     let helper = NetHelper(path: "/nowhere/vault-net")
     let server = try PlainServer(nil)
+    #expect(helper.hint == nil)
     #expect(
       await failure(helper, server.request())
         == .unreachable("the helper vault-net can't be started: no such file or directory"))
+    #expect(helper.hint == "does `vault-net --version` run? it comes with vault: if not, install both anew")
   }
 
   @Test(arguments: ["exit 0", waits + "exit 3", waits + "kill -9 $$"])
@@ -65,6 +72,7 @@ import XMPPRequests
     let server = try PlainServer(nil)
     let reason = "the helper vault-net is of version 0.0.9, and this program of 0.1.0; install both anew"
     #expect(await failure(fake.helper, server.request()) == .unreachable(reason))
+    #expect(fake.helper.hint?.contains("install both anew") == true)
   }
 
   @Test(arguments: ["", "1\u{1b}[2J", String(repeating: "1", count: 65)])
@@ -96,6 +104,7 @@ import XMPPRequests
     while !process.hasReceivers { try await Task.sleep(for: .milliseconds(5)) }
     kill(process.process, SIGKILL)
     #expect(await error == .unreachable("the helper vault-net was ended by signal 9; try again"))
+    #expect(helper.hint == nil)
     let answering = try PlainServer(PlainServer.answer("again"))
     #expect(await failure(helper, answering.request()) == nil)
   }
