@@ -2,13 +2,11 @@ package import WireCodec
 
 /// "Would you take a fragment of this size from me?"
 package struct Probe: PeerMessage {
-  /// Its number.
   package static let type = MessageType.probe
   /// Comes back in the answer.
   package let request: UInt64
   package let fragmentByteCount: UInt64
 
-  /// A question.
   package init(request: UInt64, fragmentByteCount: UInt64) {
     self.request = request
     self.fragmentByteCount = fragmentByteCount
@@ -25,14 +23,12 @@ package struct Probe: PeerMessage {
 
 /// "Yes", or "no, because".
 package struct ProbeAnswer: OutcomeMessage {
-  /// Its number.
   package static let type = MessageType.probeAnswer
   /// The probe's number.
   package let request: UInt64
   /// Why not; nil for yes.
   package let refusal: RefusalReason?
 
-  /// An answer.
   package init(request: UInt64, refusal: RefusalReason?) {
     self.request = request
     self.refusal = refusal
@@ -41,7 +37,6 @@ package struct ProbeAnswer: OutcomeMessage {
 
 /// The dealer's offer of a share: header, number, sealed share. The fragment follows once it is wanted.
 package struct Offer: PeerMessage {
-  /// Its number.
   package static let type = MessageType.offer
   /// Comes back in the answers.
   package let request: UInt64
@@ -49,10 +44,8 @@ package struct Offer: PeerMessage {
   package let index: UInt8
   /// The share, sealed to the recipient's box key.
   package let sealedShare: [UInt8]
-  /// The encoded header.
   package let header: [UInt8]
 
-  /// An offer.
   package init(request: UInt64, index: UInt8, sealedShare: [UInt8], header: [UInt8]) {
     self.request = request
     self.index = index
@@ -75,10 +68,8 @@ package struct Offer: PeerMessage {
 
 /// What the holder wants of an offer.
 package struct OfferAnswer: PeerMessage {
-  /// Its number.
   package static let type = MessageType.offerAnswer
 
-  /// What the holder wants.
   package enum Verdict: Hashable, Sendable {
     /// The pieces from this number on; 0 for all of them.
     case wants(from: UInt64)
@@ -95,10 +86,8 @@ package struct OfferAnswer: PeerMessage {
 
   /// The offer's number.
   package let request: UInt64
-  /// What the holder wants.
   package let verdict: Verdict
 
-  /// An answer.
   package init(request: UInt64, verdict: Verdict) {
     self.request = request
     self.verdict = verdict
@@ -141,7 +130,6 @@ package struct OfferAnswer: PeerMessage {
 
 /// One piece of a fragment on its way to its holder.
 package struct Piece: PeerMessage {
-  /// Its number.
   package static let type = MessageType.piece
   /// The offer's number.
   package let request: UInt64
@@ -149,7 +137,6 @@ package struct Piece: PeerMessage {
   package let number: UInt64
   package let bytes: [UInt8]
 
-  /// A piece.
   package init(request: UInt64, number: UInt64, bytes: [UInt8]) {
     self.request = request
     self.number = number
@@ -169,25 +156,21 @@ package struct Piece: PeerMessage {
 
 /// "That was the last piece."
 package struct DepositEnd: NumberMessage {
-  /// Its number.
   package static let type = MessageType.depositEnd
   /// The offer's number.
   package let request: UInt64
 
-  /// The end of an offer's pieces.
   package init(request: UInt64) { self.request = request }
 }
 
 /// "It is durable here", or "no, because".
 package struct DepositResult: OutcomeMessage {
-  /// Its number.
   package static let type = MessageType.depositResult
   /// The offer's number.
   package let request: UInt64
   /// Why not; nil once share and fragment are durable.
   package let refusal: RefusalReason?
 
-  /// A result.
   package init(request: UInt64, refusal: RefusalReason?) {
     self.request = request
     self.refusal = refusal

@@ -5,9 +5,7 @@ package import Sodium
 ///
 /// Feed it every piece in order, those that lie on disk from an earlier attempt first.
 package struct DepositReceiver: Sendable {
-  /// The header the fragment belongs to.
   package let header: SecretHeader
-  /// The fragment's number.
   package let index: UInt8
   /// The piece that is due.
   package private(set) var nextPiece: UInt64 = 0

@@ -33,21 +33,14 @@ package struct SealedShare: ~Copyable, Sendable {
     _ share: borrowing KeyShare, salt: borrowing SecretBytes, header: SecretHeader, dealer: Digest, recipient: Digest
   ) throws(ProtocolError) -> SecretBytes {
     let index = share.index
-    return try SecretBytes(count: plaintextByteCount, allocation: { ProtocolError.sodium($0) }) {
-      (output) throws(ProtocolError) in
-      do throws(WireError) {
-        try write(into: &output) { writer throws(WireError) in
-          try writer.text16(label.description)
-          try writer.bytes(header.digest.bytes)
-          try writer.u8(index)
-          try writer.bytes(dealer.bytes)
-          try writer.bytes(recipient.bytes)
-          try writer.bytes(share.bytes.bytes)
-          try writer.bytes(salt.bytes)
-        }
-      } catch {
-        throw .malformed(error)
-      }
+    return try secretBytes(count: plaintextByteCount) { writer throws(WireError) in
+      try writer.text16(label.description)
+      try writer.bytes(header.digest.bytes)
+      try writer.u8(index)
+      try writer.bytes(dealer.bytes)
+      try writer.bytes(recipient.bytes)
+      try writer.bytes(share.bytes.bytes)
+      try writer.bytes(salt.bytes)
     }
   }
 
@@ -77,17 +70,7 @@ package struct SealedShare: ~Copyable, Sendable {
       try reader.finish()
       try verify(share, salt, header, recipient.keys.digest)
       return SealedShare(share: share, salt: salt)
-    } catch let error as WireError {
-      throw .malformed(error)
-    } catch let error as SodiumError {
-      throw .sodium(error)
-    } catch let error as ShamirError {
-      throw .rejected(error)
-    } catch let error as ProtocolError {
-      throw error
-    } catch {
-      throw .foreignShare("contents")
-    }
+    } catch { throw ProtocolError(error, other: .foreignShare("contents")) }
   }
 
   private static func expect(_ found: [UInt8], _ due: [UInt8], _ part: String) throws(ProtocolError) {

@@ -7,7 +7,6 @@ package import WireCodec
 
 /// "Do you still hold your share of the secret with this tag?"
 package struct DrillRequest: AskMessage {
-  /// Its number.
   package static let type = MessageType.drillRequest
   /// Comes back in the answers.
   package let request: UInt64
@@ -28,14 +27,10 @@ package struct DrillRequest: AskMessage {
 
 /// The holder's nonce. Sent whether or not the holder has such a share.
 package struct DrillChallenge: NonceMessage {
-  /// Its number.
   package static let type = MessageType.drillChallenge
-  /// The request's number.
   package let request: UInt64
-  /// 32 fresh bytes, used once.
   package let nonce: [UInt8]
 
-  /// A challenge.
   package init(request: UInt64, nonce: [UInt8]) {
     self.request = request
     self.nonce = nonce
@@ -44,22 +39,18 @@ package struct DrillChallenge: NonceMessage {
 
 /// The requester's proof, and its nonce for the holder's: drawn before the holder has said anything but its own nonce.
 package struct DrillProof: PeerMessage {
-  /// Its number.
   package static let type = MessageType.drillProof
   /// The proof, with the request's number and the opening of the requester's row.
   package let possession: Possession
-  /// 32 fresh bytes, used once.
   package let nonce: [UInt8]
 
-  /// A proof and a nonce.
   package init(possession: Possession, nonce: [UInt8]) {
     self.possession = possession
     self.nonce = nonce
   }
   package func encode(into writer: inout Writer) throws(WireError) {
     try possession.encode(into: &writer)
-    guard nonce.count == 32 else { throw .invalidValue(field: "nonce") }
-    try writer.bytes(nonce)
+    try write(nonce, count: 32, "nonce", into: &writer)
   }
   package init(from reader: inout Reader) throws(WireError) {
     possession = try Possession(from: &reader)
@@ -89,14 +80,12 @@ package struct HolderReach: Hashable, Sendable {
 
 /// The holder's proof.
 package struct DrillAnswer: PeerMessage {
-  /// Its number.
   package static let type = MessageType.drillAnswer
   /// The proof, with the request's number and the opening of the holder's row.
   package let possession: Possession
   /// Whom it could reach; only for a requester that knows of introductions.
   package let reach: HolderReach?
 
-  /// An answer.
   package init(possession: Possession, reach: HolderReach? = nil) {
     self.possession = possession
     self.reach = reach
@@ -116,9 +105,7 @@ package struct DrillAnswer: PeerMessage {
 
 /// "No, because." Other reasons than ``RefusalReason/unavailable`` only once the requester's proof has held.
 package struct DrillRefusal: RefusalMessage {
-  /// Its number.
   package static let type = MessageType.drillRefusal
-  /// The request's number.
   package let request: UInt64
   /// Why.
   package let reason: RefusalReason
@@ -131,7 +118,6 @@ package struct DrillRefusal: RefusalMessage {
 
 /// "Show me these pieces of your fragment." Only under the number of the last drill, after both have proved.
 package struct DrillPieceRequest: PeerMessage {
-  /// Its number.
   package static let type = MessageType.drillPieceRequest
   /// Most pieces of one message.
   package static let countLimit = 64
@@ -153,11 +139,8 @@ package struct DrillPieceRequest: PeerMessage {
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     let count = try reader.count16(limit: Self.countLimit, "piece count")
-    var numbers: [UInt64] = []
-    numbers.reserveCapacity(count)
-    for _ in 0..<count { numbers.append(try reader.u64("piece")) }
+    numbers = try values(count, from: &reader) { reader throws(WireError) in try reader.u64("piece") }
     try Self.check(numbers)
-    self.numbers = numbers
   }
 
   private static func check(_ numbers: [UInt64]) throws(WireError) {
@@ -171,17 +154,13 @@ package struct DrillPieceRequest: PeerMessage {
 
 /// One piece with the hash path that ties it to its fragment's root.
 package struct DrillPiece: ProvenPieceMessage {
-  /// Its number.
   package static let type = MessageType.drillPiece
   /// The drill's number.
   package let request: UInt64
-  /// The piece's number.
   package let number: UInt64
-  /// Path from its leaf to the root.
   package let path: MerklePath
   package let bytes: [UInt8]
 
-  /// A piece.
   package init(request: UInt64, number: UInt64, path: MerklePath, bytes: [UInt8]) {
     self.request = request
     self.number = number
@@ -192,14 +171,12 @@ package struct DrillPiece: ProvenPieceMessage {
 
 /// The end of a drill's pieces, well or not.
 package struct DrillPiecesEnd: OutcomeMessage {
-  /// Its number.
   package static let type = MessageType.drillPiecesEnd
   /// The drill's number.
   package let request: UInt64
   /// Why not all were shown; nil if they were.
   package let refusal: RefusalReason?
 
-  /// An end.
   package init(request: UInt64, refusal: RefusalReason?) {
     self.request = request
     self.refusal = refusal

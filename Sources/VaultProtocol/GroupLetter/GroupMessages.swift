@@ -12,17 +12,14 @@ package struct GroupLetter: PeerMessage {
     case joining = 2
   }
 
-  /// Its number.
   package static let type = MessageType.groupLetter
   /// Most bytes of a content.
   package static let contentLimit = 8192
   /// Comes back in the answer.
   package let request: UInt64
   package let purpose: Purpose
-  /// What it says.
   package let content: [UInt8]
 
-  /// A letter.
   package init(request: UInt64, purpose: Purpose, content: [UInt8]) {
     self.request = request
     self.purpose = purpose
@@ -35,8 +32,7 @@ package struct GroupLetter: PeerMessage {
   }
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
-    guard let purpose = Purpose(rawValue: try reader.u8("purpose")) else { throw .invalidValue(field: "purpose") }
-    self.purpose = purpose
+    purpose = try choice(from: &reader, "purpose")
     content = try reader.bytes32(limit: Self.contentLimit, "letter")
   }
 }
@@ -51,16 +47,13 @@ package struct GroupReply: PeerMessage {
     case refused(RefusalReason)
   }
 
-  /// Its number.
   package static let type = MessageType.groupReply
   /// Most bytes of a content.
   package static let contentLimit = 1 << 19
   /// The letter's number.
   package let request: UInt64
-  /// What became of it.
   package let outcome: Outcome
 
-  /// A reply.
   package init(request: UInt64, outcome: Outcome) {
     self.request = request
     self.outcome = outcome

@@ -25,19 +25,13 @@ package enum IntroductionBundle {
     _ cards: [HolderCard], header: SecretHeader, index: UInt8, dealer: Digest, recipient: Digest
   ) throws(ProtocolError) -> SecretBytes {
     let count = 2 + label.utf8CodeUnitCount + 3 * Digest.byteCount + 1 + HolderCard.encodedByteCount(cards)
-    return try SecretBytes(count: count, allocation: { ProtocolError.sodium($0) }) { (output) throws(ProtocolError) in
-      do throws(WireError) {
-        try write(into: &output) { writer throws(WireError) in
-          try writer.text16(label.description)
-          try writer.bytes(header.digest.bytes)
-          try writer.u8(index)
-          try writer.bytes(dealer.bytes)
-          try writer.bytes(recipient.bytes)
-          try HolderCard.encode(cards, into: &writer)
-        }
-      } catch {
-        throw .malformed(error)
-      }
+    return try secretBytes(count: count) { writer throws(WireError) in
+      try writer.text16(label.description)
+      try writer.bytes(header.digest.bytes)
+      try writer.u8(index)
+      try writer.bytes(dealer.bytes)
+      try writer.bytes(recipient.bytes)
+      try HolderCard.encode(cards, into: &writer)
     }
   }
 

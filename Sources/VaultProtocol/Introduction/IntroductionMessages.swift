@@ -2,9 +2,7 @@ package import WireCodec
 
 /// The dealer's word on who holds the other shares of a secret, behind the deposit or later.
 package struct Introduction: PeerMessage {
-  /// Its number.
   package static let type = MessageType.introduction
-  /// Bytes of a secret's id.
   package static let secretByteCount = 16
   /// Comes back in the answer.
   package let request: UInt64
@@ -14,7 +12,6 @@ package struct Introduction: PeerMessage {
   /// An ``IntroductionBundle``, sealed to the recipient's box key.
   package let sealed: [UInt8]
 
-  /// A word on a secret's holders.
   package init(request: UInt64, secret: [UInt8], index: UInt8, sealed: [UInt8]) {
     self.request = request
     self.secret = secret
@@ -23,8 +20,7 @@ package struct Introduction: PeerMessage {
   }
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
-    guard secret.count == Self.secretByteCount else { throw .invalidValue(field: "secret id") }
-    try writer.bytes(secret)
+    try write(secret, count: Self.secretByteCount, "secret id", into: &writer)
     try writer.u8(index)
     try writer.bytes32(sealed)
   }
@@ -38,14 +34,12 @@ package struct Introduction: PeerMessage {
 
 /// "It is durable here", or "no, because".
 package struct IntroductionResult: OutcomeMessage {
-  /// Its number.
   package static let type = MessageType.introductionResult
   /// The introduction's number.
   package let request: UInt64
   /// Why not; nil once it is durable.
   package let refusal: RefusalReason?
 
-  /// A result.
   package init(request: UInt64, refusal: RefusalReason?) {
     self.request = request
     self.refusal = refusal
@@ -58,24 +52,20 @@ package struct CardRequest: PeerMessage {
   package struct Known: Hashable, Sendable {
     /// The number of the holder's share.
     package let index: UInt8
-    /// The card's serial.
     package let serial: UInt64
 
-    /// What is known of a holder.
     package init(index: UInt8, serial: UInt64) {
       self.index = index
       self.serial = serial
     }
   }
 
-  /// Its number.
   package static let type = MessageType.cardRequest
   /// The number of the release or drill.
   package let request: UInt64
   /// What the asker has, in the order of shares.
   package let known: [Known]
 
-  /// A question.
   package init(request: UInt64, known: [Known]) {
     self.request = request
     self.known = known
@@ -95,10 +85,10 @@ package struct CardRequest: PeerMessage {
     guard count <= HolderCard.countLimit else {
       throw .limitExceeded(field: "card count", limit: HolderCard.countLimit)
     }
-    var known: [Known] = []
-    for _ in 0..<count { known.append(Known(index: try reader.u8("card index"), serial: try reader.u64("serial"))) }
+    known = try values(count, from: &reader) { reader throws(WireError) in
+      Known(index: try reader.u8("card index"), serial: try reader.u64("serial"))
+    }
     try Self.check(known)
-    self.known = known
   }
 
   private static func check(_ known: [Known]) throws(WireError) {
@@ -111,14 +101,12 @@ package struct CardRequest: PeerMessage {
 
 /// Newer cards, and from the secret's dealer also those that the asker doesn't have.
 package struct Cards: PeerMessage {
-  /// Its number.
   package static let type = MessageType.cards
   /// The number of the question.
   package let request: UInt64
   /// The cards, in the order of shares.
   package let cards: [HolderCard]
 
-  /// An answer.
   package init(request: UInt64, cards: [HolderCard]) {
     self.request = request
     self.cards = cards

@@ -14,7 +14,6 @@ package struct ItemHeader: WireValue, Hashable, Sendable {
   package static let byteLimit = 8192
   /// Most bytes of the description.
   package static let descriptionByteLimit = 1024
-  /// Bytes of an item's id.
   package static let idByteCount = 32
   /// Format version of this program.
   package static let version: UInt8 = 1
@@ -39,7 +38,6 @@ package struct ItemHeader: WireValue, Hashable, Sendable {
   package let ciphertextByteCount: UInt64
   /// In clear; empty if none.
   package let description: String
-  /// Room for later versions.
   package let extensions: Extensions
 
   /// A header from its parts. Throws what its own reader would throw.

@@ -7,7 +7,6 @@ import WireCodec
 ///
 /// `docs/formats/item.md` gives the reasons and an example.
 package enum ItemKeys {
-  /// Bytes of a shared key.
   package static let keyByteCount = 32
   /// Type of the extension of a key's secret header that holds its public half.
   package static let publicHalfExtension: UInt16 = 1

@@ -3,7 +3,6 @@ package import WireCodec
 
 /// "Here is an item under a key of which you hold a share, I think." The ciphertext follows once it is wanted.
 package struct ItemOffer: PeerMessage {
-  /// Its number.
   package static let type = MessageType.itemOffer
   /// Comes back in the answers.
   package let request: UInt64
@@ -12,7 +11,6 @@ package struct ItemOffer: PeerMessage {
   /// The encoded ``ItemHeader``.
   package let header: [UInt8]
 
-  /// An offer.
   package init(request: UInt64, digest: Digest, header: [UInt8]) {
     self.request = request
     self.digest = digest
@@ -25,16 +23,13 @@ package struct ItemOffer: PeerMessage {
   }
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
-    let bytes = try reader.bytes(Digest.byteCount, "digest")
-    guard let digest = try? Digest(bytes) else { throw .invalidValue(field: "digest") }
-    self.digest = digest
+    digest = try VaultProtocol.digest(from: &reader, "digest")
     header = try reader.bytes16(limit: ItemHeader.byteLimit, "item header")
   }
 }
 
 /// What the receiver wants of an offered item.
 package struct ItemAnswer: PeerMessage {
-  /// Its number.
   package static let type = MessageType.itemAnswer
   /// The offer's number.
   package let request: UInt64
@@ -59,7 +54,6 @@ package struct ItemAnswer: PeerMessage {
 
 /// One piece of an item's ciphertext: 65536 bytes, the last one fewer.
 package struct ItemPiece: PeerMessage {
-  /// Its number.
   package static let type = MessageType.itemPiece
   /// Bytes of every piece but the last.
   package static let byteCount = 65536
@@ -69,7 +63,6 @@ package struct ItemPiece: PeerMessage {
   package let number: UInt64
   package let bytes: [UInt8]
 
-  /// A piece.
   package init(request: UInt64, number: UInt64, bytes: [UInt8]) {
     self.request = request
     self.number = number
@@ -89,25 +82,21 @@ package struct ItemPiece: PeerMessage {
 
 /// "That was the last piece."
 package struct ItemEnd: NumberMessage {
-  /// Its number.
   package static let type = MessageType.itemEnd
   /// The offer's number.
   package let request: UInt64
 
-  /// The end of an item's pieces.
   package init(request: UInt64) { self.request = request }
 }
 
 /// "It is durable here, and waits for my user", or "no, because".
 package struct ItemResult: OutcomeMessage {
-  /// Its number.
   package static let type = MessageType.itemResult
   /// The offer's number.
   package let request: UInt64
   /// Why not; nil once the item is durable.
   package let refusal: RefusalReason?
 
-  /// A result.
   package init(request: UInt64, refusal: RefusalReason?) {
     self.request = request
     self.refusal = refusal

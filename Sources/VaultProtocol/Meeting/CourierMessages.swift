@@ -2,7 +2,6 @@ package import WireCodec
 
 /// What each of two devices that meet says first.
 package struct CourierGreeting: PeerMessage {
-  /// Its number.
   package static let type = MessageType.courierGreeting
   /// Most parcels of a greeting.
   package static let idLimit = 256
@@ -49,7 +48,6 @@ package struct CourierGreeting: PeerMessage {
 
 /// What the dialler has for the answerer.
 package struct CourierOffers: PeerMessage {
-  /// Its number.
   package static let type = MessageType.courierOffers
   /// The meeting's number.
   package let request: UInt64
@@ -77,7 +75,6 @@ package struct CourierOffers: PeerMessage {
 
 /// What the answerer wants of the dialler's offers, and what it has itself.
 package struct CourierReplies: PeerMessage {
-  /// Its number.
   package static let type = MessageType.courierReplies
   /// The meeting's number.
   package let request: UInt64
@@ -105,7 +102,6 @@ package struct CourierReplies: PeerMessage {
 
 /// A piece of a parcel: 65536 bytes, the last one fewer, one behind the other.
 package struct CourierPiece: PeerMessage {
-  /// Its number.
   package static let type = MessageType.courierPiece
   /// Bytes of every piece but the last.
   package static let byteLimit = 65_536
@@ -120,10 +116,8 @@ package struct CourierPiece: PeerMessage {
   package let total: Int
   /// Where in it the piece begins.
   package let offset: Int
-  /// The piece.
   package let bytes: [UInt8]
 
-  /// A piece.
   package init(
     request: UInt64, copy: ParcelCopy, hopsLeft: UInt8, branch: UInt8, total: Int, offset: Int, bytes: [UInt8]
   ) {
@@ -189,12 +183,10 @@ package struct CourierTaken: PeerMessage {
     case refused = 3
   }
 
-  /// Its number.
   package static let type = MessageType.courierTaken
   /// The meeting's number.
   package let request: UInt64
   package let copy: ParcelCopy
-  /// What became of it.
   package let outcome: Outcome
   /// Its recipient's receipt, if it has arrived.
   package let receipt: ParcelReceipt?
@@ -217,8 +209,7 @@ package struct CourierTaken: PeerMessage {
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     copy = try ParcelCopy(from: &reader)
-    guard let outcome = Outcome(rawValue: try reader.u8("outcome")) else { throw .invalidValue(field: "outcome") }
-    self.outcome = outcome
+    outcome = try choice(from: &reader, "outcome")
     receipt = try reader.flag("receipt") ? try ParcelReceipt(from: &reader) : nil
     try require()
   }
@@ -231,14 +222,12 @@ package struct CourierTaken: PeerMessage {
 
 /// "Your turn": what the dialler wants of the answerer's offers.
 package struct CourierTurn: PeerMessage {
-  /// Its number.
   package static let type = MessageType.courierTurn
   /// The meeting's number.
   package let request: UInt64
   /// What it says to the answerer's offers.
   package let replies: [CourierReply]
 
-  /// A turn.
   package init(request: UInt64, replies: [CourierReply]) {
     self.request = request
     self.replies = replies
@@ -255,11 +244,9 @@ package struct CourierTurn: PeerMessage {
 
 /// "That was all." Said by the answerer.
 package struct CourierEnd: NumberMessage {
-  /// Its number.
   package static let type = MessageType.courierEnd
   /// The meeting's number.
   package let request: UInt64
 
-  /// The end of a meeting.
   package init(request: UInt64) { self.request = request }
 }

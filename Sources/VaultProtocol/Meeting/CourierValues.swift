@@ -2,7 +2,6 @@ package import WireCodec
 
 /// A parcel that one of two devices that meet could give to the other.
 package struct CourierOffer: WireValue, Hashable, Sendable {
-  /// Number of bytes.
   package static let byteCount = ParcelCopy.byteCount + Parcel.tagByteCount + 4 + 8 + 3
   /// Most offers of a message.
   package static let countLimit = 256
@@ -50,7 +49,6 @@ package struct CourierOffer: WireValue, Hashable, Sendable {
     try writer.u8((isYours ? Flags.isYours : 0) | (allowsServers ? Flags.allowsServers : 0))
   }
 
-  /// Reads an offer.
   package init(from reader: inout Reader) throws(WireError) {
     copy = try ParcelCopy(from: &reader)
     tag = try reader.bytes(Parcel.tagByteCount, "parcel tag")
@@ -80,7 +78,6 @@ package struct CourierOffer: WireValue, Hashable, Sendable {
 
 /// What a device says to an offer.
 package struct CourierReply: WireValue, Hashable, Sendable {
-  /// The words of a reply.
   package enum Answer: Hashable, Sendable {
     /// It takes the parcel; as a carrier it says how likely it is to get it to the recipient, in 1/65535.
     case wanted(claim: UInt16)
@@ -89,11 +86,9 @@ package struct CourierReply: WireValue, Hashable, Sendable {
     case refused
   }
 
-  /// Number of bytes.
   package static let byteCount = ParcelCopy.byteCount + 1 + 2
 
   package let copy: ParcelCopy
-  /// What is said.
   package let answer: Answer
 
   /// A reply to the offer of `copy`.
@@ -114,7 +109,6 @@ package struct CourierReply: WireValue, Hashable, Sendable {
     try writer.u16(claim)
   }
 
-  /// Reads a reply.
   package init(from reader: inout Reader) throws(WireError) {
     copy = try ParcelCopy(from: &reader)
     let number = try reader.u8("reply")

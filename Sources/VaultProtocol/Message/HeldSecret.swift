@@ -4,9 +4,7 @@ package import Sodium
 package final class HeldSecret: Sendable {
   package let bytes: SecretBytes
 
-  /// Takes over the bytes.
   package init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
 
-  /// How many bytes there are.
   package var count: Int { bytes.count }
 }

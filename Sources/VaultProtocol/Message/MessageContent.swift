@@ -42,10 +42,7 @@ package enum MessageContent: Sendable {
     guard count <= Self.byteLimit else {
       throw .malformed(.limitExceeded(field: "message content", limit: Self.byteLimit))
     }
-    return try SecretBytes(count: count, allocation: { ProtocolError.sodium($0) }) {
-      (output) throws(ProtocolError) in
-      do throws(WireError) { try write(into: &output, encode(into:)) } catch { throw .malformed(error) }
-    }
+    return try secretBytes(count: count, encode(into:))
   }
 
   private func encode(into writer: inout Writer) throws(WireError) {
@@ -61,15 +58,7 @@ package enum MessageContent: Sendable {
 
   /// Reads an encoding to its last byte.
   static func decode(_ bytes: RawSpan) throws(ProtocolError) -> MessageContent {
-    do {
-      return try read(bytes)
-    } catch let error as WireError {
-      throw .malformed(error)
-    } catch let error as SodiumError {
-      throw .sodium(error)
-    } catch {
-      throw .foreignParcel("content")
-    }
+    do { return try read(bytes) } catch { throw ProtocolError(error, other: .foreignParcel("content")) }
   }
 
   private static func read(_ bytes: RawSpan) throws -> MessageContent {

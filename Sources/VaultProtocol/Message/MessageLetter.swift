@@ -26,7 +26,6 @@ package struct MessageLetter: Sendable {
   package let sender: Digest
   /// Card digest of whoever it is for.
   package let recipient: Digest
-  /// What it says.
   package let content: MessageContent
 
   init(_ head: LetterHead, _ content: MessageContent) {

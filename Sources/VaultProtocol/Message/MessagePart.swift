@@ -26,7 +26,6 @@ package struct MessagePart: Sendable {
     package let name: String
     /// What kind of contents it has, as MIME names it; empty if nobody knows.
     package let mediaType: String
-    /// How long it is.
     package let byteCount: UInt64
     /// ``FileDigest`` of it.
     package let digest: Digest
@@ -72,8 +71,7 @@ package struct MessagePart: Sendable {
     }
 
     fileprivate init(from reader: inout Reader) throws(WireError) {
-      guard let kind = Kind(rawValue: try reader.u8("file kind")) else { throw .invalidValue(field: "file kind") }
-      self.kind = kind
+      kind = try choice(from: &reader, "file kind")
       name = try reader.text16(limit: Self.nameByteLimit, "file name")
       mediaType = try reader.text16(limit: Self.mediaTypeByteLimit, "media type")
       byteCount = try reader.u64("file")

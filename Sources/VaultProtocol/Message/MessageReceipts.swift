@@ -36,16 +36,12 @@ package struct MessageReceipts: Sendable, Hashable {
   }
 
   init(from reader: inout Reader) throws(WireError) {
-    var delivered: [ParcelReceipt] = []
-    for _ in 0..<(try reader.count16(limit: Self.countLimit, "receipts")) {
-      delivered.append(try ParcelReceipt(from: &reader))
+    let deliveredCount = try reader.count16(limit: Self.countLimit, "receipts")
+    delivered = try values(deliveredCount, from: &reader, ParcelReceipt.init(from:))
+    let readCount = try reader.count16(limit: Self.countLimit, "receipts")
+    read = try values(readCount, from: &reader) { reader throws(WireError) in
+      try reader.bytes(MessageContent.idByteCount, "message id")
     }
-    var read: [[UInt8]] = []
-    for _ in 0..<(try reader.count16(limit: Self.countLimit, "receipts")) {
-      read.append(try reader.bytes(MessageContent.idByteCount, "message id"))
-    }
-    self.delivered = delivered
-    self.read = read
     try require()
   }
 }

@@ -115,19 +115,11 @@ struct LetterHead: Hashable, Sendable {
       throw .malformed(.limitExceeded(field: "letter", limit: kind.bodyLimit))
     }
     let count = Self.sealedByteCount(bodyByteCount: body.byteCount) - X25519.sealOverhead
-    return try SecretBytes(count: count, allocation: { ProtocolError.sodium($0) }) {
-      (output) throws(ProtocolError) in
-      do throws(WireError) {
-        try write(into: &output) { writer throws(WireError) in
-          try encode(into: &writer)
-          try writer.bytes32(body)
-          try writer.bytes(signature)
-          try writer.count32(Self.paddingByteCount(bodyByteCount: body.byteCount))
-          // The memory is zero behind what is written.
-        }
-      } catch {
-        throw .malformed(error)
-      }
+    return try secretBytes(count: count) { writer throws(WireError) in
+      try encode(into: &writer)
+      try writer.bytes32(body)
+      try writer.bytes(signature)
+      try writer.count32(Self.paddingByteCount(bodyByteCount: body.byteCount))
     }
   }
 
@@ -170,7 +162,7 @@ struct LetterHead: Hashable, Sendable {
     let expiresAt = try time(from: &reader, "letter expiry")
     let sender = try digest(from: &reader, "letter sender")
     let recipient = try digest(from: &reader, "letter recipient")
-    guard let kind = Kind(rawValue: try reader.u8("letter kind")) else { throw .invalidValue(field: "letter kind") }
+    let kind: Kind = try choice(from: &reader, "letter kind")
     let inReplyTo = try reader.bytes(ParcelID.byteCount, "letter in reply to")
     let replyKey = try reader.bytes(X25519.keyByteCount, "letter reply key")
     try self.init(

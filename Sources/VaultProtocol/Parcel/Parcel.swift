@@ -25,7 +25,6 @@ package struct Parcel: WireValue, Hashable, Sendable {
   package static let byteLimit = overhead + sealedByteLimit
   private static let overhead = 1 + ParcelID.byteCount + tagByteCount + 8 + 1 + 4
 
-  /// Its name.
   package let id: ParcelID
   /// Tells those who know the recipient's card that it is for that card; see ``tag(of:for:)``.
   package let tag: [UInt8]
@@ -86,7 +85,6 @@ package struct Parcel: WireValue, Hashable, Sendable {
     return (end + hour - 1) / hour * hour
   }
 
-  /// Exact number of encoded bytes.
   package var encodedByteCount: Int { Self.overhead + sealed.count }
 
   package func encode(into writer: inout Writer) throws(WireError) {
@@ -122,12 +120,4 @@ package struct Parcel: WireValue, Hashable, Sendable {
       throw .invalidValue(field: "parcel size")
     }
   }
-}
-
-/// Reads milliseconds since 1970.
-func time(from reader: inout Reader, _ field: StaticString) throws(WireError) -> Int64 {
-  guard let time = Int64(exactly: try reader.u64(field)), time <= Parcel.timeLimit else {
-    throw .invalidValue(field: field.description)
-  }
-  return time
 }

@@ -4,7 +4,6 @@ package import WireCodec
 /// bytes hash to as well. See ``Parcel/copy()``.
 package struct ParcelCopy: WireValue, Hashable, Sendable {
   package static let digestByteCount = 16
-  /// Number of bytes.
   package static let byteCount = ParcelID.byteCount + digestByteCount
 
   package let id: ParcelID
@@ -21,13 +20,11 @@ package struct ParcelCopy: WireValue, Hashable, Sendable {
   /// Id and digest, one behind the other: the order of copies is that of these bytes.
   package var bytes: [UInt8] { id.bytes + digest }
 
-  /// Writes id and digest.
   package func encode(into writer: inout Writer) throws(WireError) {
     try id.encode(into: &writer)
     try writer.bytes(digest)
   }
 
-  /// Reads 32 bytes.
   package init(from reader: inout Reader) throws(WireError) {
     id = try ParcelID(from: &reader)
     digest = try reader.bytes(Self.digestByteCount, "parcel copy")

@@ -8,9 +8,7 @@ package struct ParcelFrame: Hashable, Sendable {
   /// Version of a letter's body.
   static let bodyVersion: UInt8 = 1
 
-  /// The message's number.
   package let type: UInt16
-  /// The message.
   package let bytes: [UInt8]
 
   /// A message of any type. Whether a letter may hold it is checked when the letter is sealed.

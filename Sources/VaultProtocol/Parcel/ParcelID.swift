@@ -3,10 +3,8 @@ package import WireCodec
 
 /// A parcel's name everywhere: 16 bytes that follow from its ``ParcelSeed``. Never all zeros, which stand for "no parcel".
 package struct ParcelID: WireValue, Hashable, Sendable, CustomStringConvertible {
-  /// Number of bytes.
   package static let byteCount = 16
 
-  /// The 16 bytes.
   package let bytes: [UInt8]
 
   /// Takes exactly 16 bytes that aren't all zero.
@@ -18,10 +16,8 @@ package struct ParcelID: WireValue, Hashable, Sendable, CustomStringConvertible 
   /// Lower-case hexadecimal.
   package var description: String { hexadecimal(bytes) }
 
-  /// Writes the 16 bytes.
   package func encode(into writer: inout Writer) throws(WireError) { try writer.bytes(bytes) }
 
-  /// Reads 16 bytes.
   package init(from reader: inout Reader) throws(WireError) {
     guard let id = ParcelID(try reader.bytes(Self.byteCount, "parcel id")) else {
       throw .invalidValue(field: "parcel id")

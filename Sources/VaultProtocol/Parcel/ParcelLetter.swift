@@ -8,7 +8,6 @@ import WireCodec
 /// sender, and who merely carries it can't put his own name on it (Davis, "Defective Sign & Encrypt in S/MIME, PKCS#7, MOSS, PEM, PGP, and
 /// XML", USENIX 2001). A value of this type has been opened, and everything in it holds.
 package struct ParcelLetter: Hashable, Sendable {
-  /// Which way it goes.
   package enum Kind: UInt8, Hashable, Sendable, CaseIterable {
     /// From whoever wants something.
     case request = 1
@@ -32,7 +31,6 @@ package struct ParcelLetter: Hashable, Sendable {
   package let sender: Digest
   /// Card digest of whoever it is for.
   package let recipient: Digest
-  /// Which way it goes.
   package let kind: Kind
   /// The request that an answer answers; nil in a request.
   package let inReplyTo: ParcelID?

@@ -5,7 +5,6 @@ import Sodium
 /// Everybody can check the first part against the id, and nobody can make it up, since the id is its hash. The second part can be checked by those
 /// who know the ``ParcelSeed``: to the sender it tells which of its carriers has delivered.
 package enum ParcelProof {
-  /// Number of bytes.
   package static let byteCount = Digest.byteCount + codeByteCount
   /// Bytes of the second part.
   static let codeByteCount = 16

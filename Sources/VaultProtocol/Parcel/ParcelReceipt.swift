@@ -2,7 +2,6 @@ package import WireCodec
 
 /// A proof with what it is about. That a receipt has been read says nothing of whether its proof holds.
 package struct ParcelReceipt: WireValue, Hashable, Sendable {
-  /// Number of bytes.
   package static let byteCount = ParcelID.byteCount + 1 + 8 + ParcelProof.byteCount
 
   package let id: ParcelID

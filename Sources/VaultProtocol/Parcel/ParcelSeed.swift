@@ -5,10 +5,8 @@ package import Sodium
 /// The parcel's id follows from them as well, and so whoever shows what stands between the two has opened the letter, or has it from somebody
 /// who has. See ``ParcelProof``.
 package struct ParcelSeed: Hashable, Sendable {
-  /// Number of bytes.
   package static let byteCount = 32
 
-  /// The 32 bytes.
   package let bytes: [UInt8]
 
   /// Takes exactly 32 bytes.

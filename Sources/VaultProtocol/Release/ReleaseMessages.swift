@@ -4,7 +4,6 @@ package import WireCodec
 
 /// "Give me your share of the secret with this tag."
 package struct ReleaseRequest: AskMessage {
-  /// Its number.
   package static let type = MessageType.releaseRequest
   /// Comes back in the answers.
   package let request: UInt64
@@ -25,14 +24,10 @@ package struct ReleaseRequest: AskMessage {
 
 /// The holder's nonce for any but a session's first release request, see ``OpeningChallenge``. Sent whether or not the holder has such a share.
 package struct Challenge: NonceMessage {
-  /// Its number.
   package static let type = MessageType.challenge
-  /// The request's number.
   package let request: UInt64
-  /// 32 fresh bytes, used once.
   package let nonce: [UInt8]
 
-  /// A challenge.
   package init(request: UInt64, nonce: [UInt8]) {
     self.request = request
     self.nonce = nonce
@@ -41,9 +36,7 @@ package struct Challenge: NonceMessage {
 
 /// The requester's proof that it holds a share of the same secret, and the opening of its row.
 package struct Possession: PeerMessage {
-  /// Its number.
   package static let type = MessageType.possession
-  /// The request's number.
   package let request: UInt64
   /// The requester's own share number.
   package let index: UInt8
@@ -60,28 +53,23 @@ package struct Possession: PeerMessage {
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.u8(index)
-    guard salt.count == 32 else { throw .invalidValue(field: "salt") }
-    try writer.bytes(salt)
+    try write(salt, count: HolderRow.saltByteCount, "salt", into: &writer)
     try proof.encode(into: &writer)
   }
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
     index = try reader.u8("index")
-    salt = try reader.bytes(32, "salt")
+    salt = try reader.bytes(HolderRow.saltByteCount, "salt")
     proof = try PossessionProof(from: &reader)
   }
 }
 
 /// The holder's share. Secret: written into and read from secret memory only.
 package struct Release: ~Copyable, Sendable {
-  /// Its number.
   package static let type = MessageType.release
   package static let byteCount = 8 + 1 + 32 + 64
-  /// The request's number.
   package let request: UInt64
-  /// The holder's salt.
   package let salt: SecretBytes
-  /// The holder's share.
   package let share: KeyShare
 
   private init(request: UInt64, salt: consuming SecretBytes, share: consuming KeyShare) {
@@ -90,7 +78,6 @@ package struct Release: ~Copyable, Sendable {
     self.share = share
   }
 
-  /// Reads the message.
   package static func decode(_ body: RawSpan) throws(ProtocolError) -> Release {
     do {
       var reader = Reader(body)
@@ -100,18 +87,9 @@ package struct Release: ~Copyable, Sendable {
       let bytes = try SecretBytes(copying: try reader.span(KeyShare.byteCount, "share"))
       try reader.finish()
       return Release(request: request, salt: salt, share: try KeyShare(index: index, bytes: bytes))
-    } catch let error as WireError {
-      throw .malformed(error)
-    } catch let error as SodiumError {
-      throw .sodium(error)
-    } catch let error as ShamirError {
-      throw .rejected(error)
-    } catch {
-      throw .foreignShare("contents")
-    }
+    } catch { throw ProtocolError(error, other: .foreignShare("contents")) }
   }
 
-  /// Writes the message.
   package static func encode(
     request: UInt64, share: borrowing KeyShare, salt: borrowing SecretBytes, into writer: inout Writer
   ) throws(WireError) {
@@ -124,9 +102,7 @@ package struct Release: ~Copyable, Sendable {
 
 /// "No, because."
 package struct Refusal: PeerMessage {
-  /// Its number.
   package static let type = MessageType.refusal
-  /// The request's number.
   package let request: UInt64
   /// Most milliseconds that a release may be put off.
   package static let waitLimit: UInt64 = 400 * 86_400_000
@@ -161,7 +137,6 @@ package struct Refusal: PeerMessage {
 /// "Send me these pieces of your fragment." Answered only after possession was proved under the same request number; it may come right behind the
 /// proof.
 package struct PieceRequest: PeerMessage {
-  /// Its number.
   package static let type = MessageType.pieceRequest
   /// Most pieces of one request.
   package static let countLimit: UInt32 = 4096
@@ -169,7 +144,6 @@ package struct PieceRequest: PeerMessage {
   package let request: UInt64
   /// Number of the first piece.
   package let first: UInt64
-  /// How many.
   package let count: UInt32
 
   package init(request: UInt64, first: UInt64, count: UInt32) {
@@ -194,17 +168,13 @@ package struct PieceRequest: PeerMessage {
 
 /// One piece with the hash path that ties it to its fragment's root.
 package struct ProvenPiece: ProvenPieceMessage {
-  /// Its number.
   package static let type = MessageType.provenPiece
   /// The release request's number.
   package let request: UInt64
-  /// The piece's number.
   package let number: UInt64
-  /// Path from its leaf to the root.
   package let path: MerklePath
   package let bytes: [UInt8]
 
-  /// A piece.
   package init(request: UInt64, number: UInt64, path: MerklePath, bytes: [UInt8]) {
     self.request = request
     self.number = number
@@ -215,23 +185,14 @@ package struct ProvenPiece: ProvenPieceMessage {
 
 /// The end of a piece request, well or not.
 package struct PiecesEnd: OutcomeMessage {
-  /// Its number.
   package static let type = MessageType.piecesEnd
   /// The release request's number.
   package let request: UInt64
   /// Why not all were sent; nil if they were.
   package let refusal: RefusalReason?
 
-  /// An end.
   package init(request: UInt64, refusal: RefusalReason?) {
     self.request = request
     self.refusal = refusal
   }
-}
-
-/// Reads 32 bytes as a digest.
-func digest(from reader: inout Reader, _ field: StaticString) throws(WireError) -> Digest {
-  let bytes = try reader.bytes(Digest.byteCount, field)
-  guard let digest = try? Digest(bytes) else { throw .invalidValue(field: field.description) }
-  return digest
 }

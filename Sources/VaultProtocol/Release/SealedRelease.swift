@@ -9,9 +9,7 @@ import WireCodec
 /// only until the requester has forgotten the reply key, which it does with the request. So an old answer that a carrier has kept
 /// gives no share to whoever gets the recipient's keys later.
 package enum SealedRelease {
-  /// Its number.
   package static let type = MessageType.sealedRelease
-  /// Bytes of the message.
   package static let byteCount = Release.byteCount + X25519.sealOverhead
 
   /// Seals a share for the requester.
@@ -26,15 +24,8 @@ package enum SealedRelease {
     request: UInt64, share: borrowing KeyShare, salt: borrowing SecretBytes
   ) throws(ProtocolError) -> SecretBytes {
     guard salt.count == HolderRow.saltByteCount else { throw .foreignShare("salt") }
-    return try SecretBytes(count: Release.byteCount, allocation: { ProtocolError.sodium($0) }) {
-      (output) throws(ProtocolError) in
-      do throws(WireError) {
-        try write(into: &output) { writer throws(WireError) in
-          try Release.encode(request: request, share: share, salt: salt, into: &writer)
-        }
-      } catch {
-        throw .malformed(error)
-      }
+    return try secretBytes(count: Release.byteCount) { writer throws(WireError) in
+      try Release.encode(request: request, share: share, salt: salt, into: &writer)
     }
   }
 

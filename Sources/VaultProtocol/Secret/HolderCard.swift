@@ -9,7 +9,6 @@ package struct HolderCard: Hashable, Sendable {
 
   /// The number of the share.
   package let index: UInt8
-  /// The encoded card.
   package let bytes: [UInt8]
 
   /// A card from its parts; ``card()`` says whether it is one.
@@ -46,10 +45,8 @@ package struct HolderCard: Hashable, Sendable {
   static func decode(from reader: inout Reader) throws(WireError) -> [HolderCard] {
     let count = Int(try reader.u8("card count"))
     guard count <= countLimit else { throw .limitExceeded(field: "card count", limit: countLimit) }
-    var cards: [HolderCard] = []
-    for _ in 0..<count {
-      let index = try reader.u8("card index")
-      cards.append(HolderCard(index: index, bytes: try reader.bytes16(limit: PeerCard.byteLimit, "card")))
+    let cards = try values(count, from: &reader) { reader throws(WireError) in
+      HolderCard(index: try reader.u8("card index"), bytes: try reader.bytes16(limit: PeerCard.byteLimit, "card"))
     }
     try check(cards)
     return cards

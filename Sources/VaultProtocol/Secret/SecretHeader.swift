@@ -18,10 +18,8 @@ package struct SecretHeader: Hashable, Sendable {
   package static let version: UInt8 = 1
   /// Suite 1: ristretto255 Pedersen sharing, BLAKE2b-256, XSalsa20-Poly1305 STREAM, Cauchy Reed–Solomon over GF(2^8).
   package static let suite: UInt8 = 1
-  /// Bytes of the dealer's nonce.
   package static let nonceByteCount = 16
 
-  /// The dealer's Ed25519 key.
   package let dealerKey: [UInt8]
   /// 16 bytes that make the id unique.
   package let nonce: [UInt8]
@@ -43,7 +41,6 @@ package struct SecretHeader: Hashable, Sendable {
   package let roots: [Digest]
   /// Holder rows, in order of index.
   package let rows: [Digest]
-  /// Room for later versions.
   package let extensions: Extensions
   /// The dealer's signature over ``digest``.
   package let signature: [UInt8]
@@ -80,7 +77,6 @@ package struct SecretHeader: Hashable, Sendable {
     /// What other parts of the program put beside. Only of odd types: holders that don't know an even one refuse the header.
     package var extensions: Extensions
 
-    /// The parts of a header before it is signed.
     package init(
       nonce: [UInt8], kind: UInt8, scheme: ThresholdScheme, createdAt: Int64, ciphertextByteCount: UInt64,
       description: String, labels: [String]?, commitments: Commitments, roots: [Digest], rows: [Digest],
@@ -107,11 +103,7 @@ package struct SecretHeader: Hashable, Sendable {
       hash.append(dealerKey)
       hash.append(nonce)
       return try SecretID(Array(hash.digest().bytes.prefix(16)))
-    } catch let error as SodiumError {
-      throw .sodium(error)
-    } catch {
-      throw .inconsistentHeader("id")
-    }
+    } catch let error as SodiumError { throw .sodium(error) } catch { throw .inconsistentHeader("id") }
   }
 
   /// Makes and signs a header. Throws if it would not be accepted by its own reader.
@@ -163,16 +155,20 @@ package struct SecretHeader: Hashable, Sendable {
       dispersal = plan
       description = try reader.text16(limit: Self.descriptionByteLimit, "description")
       if try reader.flag("labels") {
-        var labels: [String] = []
-        for _ in 0..<scheme.shareCount { labels.append(try reader.text16(limit: Self.labelByteLimit, "label")) }
-        self.labels = labels
+        labels = try values(scheme.shareCount, from: &reader) { reader throws(WireError) in
+          try reader.text16(limit: Self.labelByteLimit, "label")
+        }
       } else {
         labels = nil
       }
       commitments = try Commitments(from: &reader)
       guard commitments.points.count == scheme.threshold else { throw .invalidValue(field: "commitments") }
-      roots = try Self.digests(scheme.shareCount, &reader, "fragment root")
-      rows = try Self.digests(scheme.shareCount, &reader, "holder row")
+      roots = try values(scheme.shareCount, from: &reader) { reader throws(WireError) in
+        try VaultProtocol.digest(from: &reader, "fragment root")
+      }
+      rows = try values(scheme.shareCount, from: &reader) { reader throws(WireError) in
+        try VaultProtocol.digest(from: &reader, "holder row")
+      }
       extensions = try Extensions(from: &reader)
       try extensions.require()
       signature = try reader.bytes(Ed25519.signatureByteCount, "signature")
@@ -203,18 +199,6 @@ package struct SecretHeader: Hashable, Sendable {
   package func root(of index: UInt8) throws(ProtocolError) -> Digest {
     guard index >= 1, Int(index) <= roots.count else { throw .rejected(.foreignShare(index: index)) }
     return roots[Int(index) - 1]
-  }
-
-  private static func digests(
-    _ count: Int, _ reader: inout Reader, _ field: StaticString
-  ) throws(WireError) -> [Digest] {
-    var result: [Digest] = []
-    for _ in 0..<count {
-      let bytes = try reader.bytes(Digest.byteCount, field)
-      guard let digest = try? Digest(bytes) else { throw .invalidValue(field: field.description) }
-      result.append(digest)
-    }
-    return result
   }
 
   private static func digest(ofUnsigned bytes: [UInt8]) throws(ProtocolError) -> Digest {

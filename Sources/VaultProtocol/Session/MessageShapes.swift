@@ -77,8 +77,7 @@ package protocol NonceMessage: PeerMessage {
 extension NonceMessage {
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
-    guard nonce.count == 32 else { throw .invalidValue(field: "nonce") }
-    try writer.bytes(nonce)
+    try write(nonce, count: 32, "nonce", into: &writer)
   }
   package init(from reader: inout Reader) throws(WireError) {
     let request = try reader.u64("request")
