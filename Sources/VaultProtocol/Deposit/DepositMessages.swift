@@ -93,25 +93,17 @@ package struct OfferAnswer: PeerMessage {
     self.verdict = verdict
   }
   package func encode(into writer: inout Writer) throws(WireError) {
+    let (number, value, reason): (UInt8, UInt64, RefusalReason?) =
+      switch verdict {
+      case .wants(let from): (1, from, nil)
+      case .complete: (2, 0, nil)
+      case .refused(let reason): (3, 0, reason)
+      case .asking(let seconds): (4, seconds, nil)
+      }
     try writer.u64(request)
-    switch verdict {
-    case .wants(let from):
-      try writer.u8(1)
-      try writer.u64(from)
-      try writer.u8(0)
-    case .complete:
-      try writer.u8(2)
-      try writer.u64(0)
-      try writer.u8(0)
-    case .refused(let reason):
-      try writer.u8(3)
-      try writer.u64(0)
-      try writer.u8(reason.rawValue)
-    case .asking(let seconds):
-      try writer.u8(4)
-      try writer.u64(seconds)
-      try writer.u8(0)
-    }
+    try writer.u8(number)
+    try writer.u64(value)
+    try write(reason, into: &writer)
   }
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
@@ -129,11 +121,9 @@ package struct OfferAnswer: PeerMessage {
 }
 
 /// One piece of a fragment on its way to its holder.
-package struct Piece: PeerMessage {
+package struct Piece: PieceMessage {
   package static let type = MessageType.piece
-  /// The offer's number.
   package let request: UInt64
-  /// The piece's number, from 0.
   package let number: UInt64
   package let bytes: [UInt8]
 
@@ -141,16 +131,6 @@ package struct Piece: PeerMessage {
     self.request = request
     self.number = number
     self.bytes = bytes
-  }
-  package func encode(into writer: inout Writer) throws(WireError) {
-    try writer.u64(request)
-    try writer.u64(number)
-    try writer.bytes32(bytes)
-  }
-  package init(from reader: inout Reader) throws(WireError) {
-    request = try reader.u64("request")
-    number = try reader.u64("piece")
-    bytes = try reader.bytes32(limit: 65536, "piece bytes")
   }
 }
 

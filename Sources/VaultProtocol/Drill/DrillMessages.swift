@@ -8,13 +8,9 @@ package import WireCodec
 /// "Do you still hold your share of the secret with this tag?"
 package struct DrillRequest: AskMessage {
   package static let type = MessageType.drillRequest
-  /// Comes back in the answers.
   package let request: UInt64
-  /// ``AskTag`` of the secret.
   package let tag: Digest
-  /// Digest of the requester's header.
   package let headerDigest: Digest
-  /// Epoch of the requester's share.
   package let epoch: UInt32
 
   package init(request: UInt64, tag: Digest, headerDigest: Digest, epoch: UInt32) {
@@ -107,7 +103,6 @@ package struct DrillAnswer: PeerMessage {
 package struct DrillRefusal: RefusalMessage {
   package static let type = MessageType.drillRefusal
   package let request: UInt64
-  /// Why.
   package let reason: RefusalReason
 
   package init(request: UInt64, reason: RefusalReason) {

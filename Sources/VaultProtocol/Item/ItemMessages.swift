@@ -53,13 +53,11 @@ package struct ItemAnswer: PeerMessage {
 }
 
 /// One piece of an item's ciphertext: 65536 bytes, the last one fewer.
-package struct ItemPiece: PeerMessage {
+package struct ItemPiece: PieceMessage {
   package static let type = MessageType.itemPiece
   /// Bytes of every piece but the last.
   package static let byteCount = 65536
-  /// The offer's number.
   package let request: UInt64
-  /// The piece's number, from 0.
   package let number: UInt64
   package let bytes: [UInt8]
 
@@ -67,16 +65,6 @@ package struct ItemPiece: PeerMessage {
     self.request = request
     self.number = number
     self.bytes = bytes
-  }
-  package func encode(into writer: inout Writer) throws(WireError) {
-    try writer.u64(request)
-    try writer.u64(number)
-    try writer.bytes32(bytes)
-  }
-  package init(from reader: inout Reader) throws(WireError) {
-    request = try reader.u64("request")
-    number = try reader.u64("piece")
-    bytes = try reader.bytes32(limit: Self.byteCount, "piece bytes")
   }
 }
 

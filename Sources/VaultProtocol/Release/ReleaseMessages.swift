@@ -5,13 +5,9 @@ package import WireCodec
 /// "Give me your share of the secret with this tag."
 package struct ReleaseRequest: AskMessage {
   package static let type = MessageType.releaseRequest
-  /// Comes back in the answers.
   package let request: UInt64
-  /// ``AskTag`` of the secret.
   package let tag: Digest
-  /// Digest of the requester's header.
   package let headerDigest: Digest
-  /// Epoch of the requester's share.
   package let epoch: UInt32
 
   package init(request: UInt64, tag: Digest, headerDigest: Digest, epoch: UInt32) {

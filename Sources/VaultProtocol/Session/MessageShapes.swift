@@ -106,6 +106,29 @@ extension RefusalMessage {
   }
 }
 
+/// A message with a piece of what was offered before.
+package protocol PieceMessage: PeerMessage {
+  /// The offer's number.
+  var request: UInt64 { get }
+  /// The piece's number, from 0.
+  var number: UInt64 { get }
+  var bytes: [UInt8] { get }
+  init(request: UInt64, number: UInt64, bytes: [UInt8])
+}
+
+extension PieceMessage {
+  package func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u64(request)
+    try writer.u64(number)
+    try writer.bytes32(bytes)
+  }
+  package init(from reader: inout Reader) throws(WireError) {
+    let request = try reader.u64("request")
+    let number = try reader.u64("piece")
+    self.init(request: request, number: number, bytes: try reader.bytes32(limit: 65536, "piece bytes"))
+  }
+}
+
 /// A message with a piece of a fragment, and the hash path that ties it to its fragment's root.
 package protocol ProvenPieceMessage: PeerMessage {
   /// The number of the request under which possession was proved.

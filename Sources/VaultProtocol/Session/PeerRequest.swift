@@ -24,6 +24,32 @@ package enum PeerRequest: Sendable {
   /// A number without a meaning here; to be answered by ``Unsupported``.
   case unknown(UInt16)
 
+  /// The message's number on the wire.
+  package var number: UInt16 {
+    switch self {
+    case .hello: MessageType.hello.rawValue
+    case .ping: MessageType.ping.rawValue
+    case .probe: MessageType.probe.rawValue
+    case .offer: MessageType.offer.rawValue
+    case .piece: MessageType.piece.rawValue
+    case .depositEnd: MessageType.depositEnd.rawValue
+    case .releaseRequest: MessageType.releaseRequest.rawValue
+    case .possession: MessageType.possession.rawValue
+    case .pieceRequest: MessageType.pieceRequest.rawValue
+    case .drillRequest: MessageType.drillRequest.rawValue
+    case .drillProof: MessageType.drillProof.rawValue
+    case .drillPieceRequest: MessageType.drillPieceRequest.rawValue
+    case .itemOffer: MessageType.itemOffer.rawValue
+    case .itemPiece: MessageType.itemPiece.rawValue
+    case .itemEnd: MessageType.itemEnd.rawValue
+    case .groupLetter: MessageType.groupLetter.rawValue
+    case .introduction: MessageType.introduction.rawValue
+    case .cardRequest: MessageType.cardRequest.rawValue
+    case .courier(let message): message.number
+    case .unknown(let number): number
+    }
+  }
+
   /// Parses the body of a message of type `number`.
   package init(number: UInt16, body: RawSpan) throws(ProtocolError) {
     guard let type = MessageType(rawValue: number) else {
