@@ -84,14 +84,14 @@ import XMPPRequests
 
   @Test(arguments: ["sleep 60", waits + FakeHelper.says(0x81, length: 500) + "; sleep 60"])
   func `one that falls silent is given up`(_ script: String) async throws {
-    let fake = try FakeHelper(script)
+    let fake = try FakeHelper(script, patience: 300)
     let server = try PlainServer(nil)
     #expect(await failure(fake.helper, server.request()) == Self.silent)
   }
 
   @Test func `one that lets a message trickle is given up`() async throws {
     let trickle = "; while printf '\\0' >&0; do sleep 0.02; done"
-    let fake = try FakeHelper(Self.waits + FakeHelper.says(0x81, length: 1007) + trickle)
+    let fake = try FakeHelper(Self.waits + FakeHelper.says(0x81, length: 1007) + trickle, patience: 300)
     let server = try PlainServer(nil)
     #expect(await failure(fake.helper, server.request()) == Self.silent)
   }

@@ -53,7 +53,7 @@ struct FakeHelper: ~Copyable {
   private let path: String
 
   init(
-    _ script: String, version: String = NetVersion.text,
+    _ script: String, version: String = NetVersion.text, patience: Int32 = 15_000,
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) throws {
     let first = NetFrame(.ownVersion, version: version)
@@ -65,7 +65,7 @@ struct FakeHelper: ~Copyable {
     let process = try Subprocess.start("/bin/sh", ["sh", "-c", writing, path, script], standard: [])
     var status: Int32 = 0
     try #require(waitpid(process, &status, 0) == process && status == 0)
-    helper = NetHelper(path: path, patience: 300, now: now)
+    helper = NetHelper(path: path, patience: patience, now: now)
   }
 
   deinit { unlink(path) }
