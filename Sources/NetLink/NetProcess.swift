@@ -54,7 +54,8 @@ package final class NetProcess: Sendable {
   private let state = Mutex(State())
   private let written = DispatchSemaphore(value: 0)
 
-  private init(_ process: pid_t, socket: FrameSocket, patience: Int32) throws(NetFault) {
+  /// Takes over a process, and the socket to it. Whoever has started it reads from it next, on the same thread.
+  init(_ process: pid_t, socket: FrameSocket, patience: Int32) throws(NetFault) {
     self.process = process
     self.patience = patience
     self.socket = socket
@@ -74,33 +75,6 @@ package final class NetProcess: Sendable {
       fail(.unstartable("no thread is left"))
       throw .unstartable("no thread is left")
     }
-  }
-
-  private final class Outcome: Sendable {
-    let result = Mutex<Result<NetProcess, NetFault>>(.failure(.unstartable("no thread is left")))
-    let isThere = DispatchSemaphore(value: 0)
-  }
-
-  /// Has `start` start a process, and takes it over with the socket to it.
-  ///
-  /// The kernel ends vault-net when the thread ends that started it, so that is the one that reads from it until nobody
-  /// needs it any more: those of Swift's and Dispatch's pools come and go.
-  static func started(
-    socket: FrameSocket, patience: Int32, _ start: @escaping @Sendable () -> Result<pid_t, NetFault>
-  ) throws(NetFault) -> NetProcess {
-    let outcome = Outcome()
-    let isThread = BackgroundThread.start {
-      let result = start().flatMap { (process) -> Result<NetProcess, NetFault> in
-        do throws(NetFault) { return .success(try NetProcess(process, socket: socket, patience: patience)) } catch {
-          return .failure(error)
-        }
-      }
-      outcome.result.withLock { $0 = result }
-      outcome.isThere.signal()
-      if case .success(let process) = result { process.read() }
-    }
-    if isThread { outcome.isThere.wait() }
-    return try outcome.result.withLock { $0 }.get()
   }
 
   deinit {
@@ -196,7 +170,8 @@ package final class NetProcess: Sendable {
     }
   }
 
-  private func read() {
+  /// Until nobody needs it any more.
+  func read() {
     var isGreeted = false
     var isAsked = false
     // A pong may come behind what was sent before it.
