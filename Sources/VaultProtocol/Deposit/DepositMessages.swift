@@ -40,7 +40,7 @@ package struct Offer: PeerMessage {
   package static let type = MessageType.offer
   /// Comes back in the answers.
   package let request: UInt64
-  /// The share's number.
+  /// The number of the share.
   package let index: UInt8
   /// The share, sealed to the recipient's box key.
   package let sealedShare: [UInt8]

@@ -17,7 +17,6 @@ package struct DepositReceiver: Sendable {
     self.index = index
   }
 
-  /// Whether every piece has been taken.
   package var isComplete: Bool { nextPiece == header.dispersal.stripeCount }
 
   /// Takes the next piece and returns its leaf hash, to be kept beside it.

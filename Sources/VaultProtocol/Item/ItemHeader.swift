@@ -12,10 +12,8 @@ package struct ItemHeader: WireValue, Hashable, Sendable {
   package static let magic = Array("VAULTITM".utf8)
   /// Most bytes of a header.
   package static let byteLimit = 8192
-  /// Most bytes of the description.
   package static let descriptionByteLimit = 1024
   package static let idByteCount = 32
-  /// Format version of this program.
   package static let version: UInt8 = 1
 
   /// How the stream's key comes about.

@@ -116,7 +116,6 @@ package struct ItemDigest: ~Copyable {
     Int(min(UInt64(ItemPiece.byteCount), byteCount - number * UInt64(ItemPiece.byteCount)))
   }
 
-  /// Whether every piece has been taken.
   package var isComplete: Bool { nextPiece == Self.pieceCount(byteCount) }
 
   /// Takes the next piece, which must have its proper length.

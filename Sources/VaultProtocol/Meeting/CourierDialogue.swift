@@ -47,7 +47,6 @@ package struct CourierPieceOrder: Hashable, Sendable {
     self.size = size
   }
 
-  /// Whether all pieces have come.
   package var isComplete: Bool { byteCount == size }
 
   /// Takes the next piece. Throws if it is another one.

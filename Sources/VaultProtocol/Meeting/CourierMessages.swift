@@ -49,7 +49,6 @@ package struct CourierGreeting: PeerMessage {
 /// What the dialler has for the answerer.
 package struct CourierOffers: PeerMessage {
   package static let type = MessageType.courierOffers
-  /// The meeting's number.
   package let request: UInt64
   /// Receipts for the other.
   package let receipts: [ParcelReceipt]
@@ -76,7 +75,6 @@ package struct CourierOffers: PeerMessage {
 /// What the answerer wants of the dialler's offers, and what it has itself.
 package struct CourierReplies: PeerMessage {
   package static let type = MessageType.courierReplies
-  /// The meeting's number.
   package let request: UInt64
   /// What it says to the dialler's offers.
   package let replies: [CourierReply]
@@ -105,7 +103,6 @@ package struct CourierPiece: PeerMessage {
   package static let type = MessageType.courierPiece
   /// Bytes of every piece but the last.
   package static let byteLimit = 65_536
-  /// The meeting's number.
   package let request: UInt64
   package let copy: ParcelCopy
   /// Carriers that may still take it behind the one that gets it here.
@@ -184,7 +181,6 @@ package struct CourierTaken: PeerMessage {
   }
 
   package static let type = MessageType.courierTaken
-  /// The meeting's number.
   package let request: UInt64
   package let copy: ParcelCopy
   package let outcome: Outcome
@@ -223,7 +219,6 @@ package struct CourierTaken: PeerMessage {
 /// "Your turn": what the dialler wants of the answerer's offers.
 package struct CourierTurn: PeerMessage {
   package static let type = MessageType.courierTurn
-  /// The meeting's number.
   package let request: UInt64
   /// What it says to the answerer's offers.
   package let replies: [CourierReply]
@@ -245,7 +240,6 @@ package struct CourierTurn: PeerMessage {
 /// "That was all." Said by the answerer.
 package struct CourierEnd: NumberMessage {
   package static let type = MessageType.courierEnd
-  /// The meeting's number.
   package let request: UInt64
 
   package init(request: UInt64) { self.request = request }

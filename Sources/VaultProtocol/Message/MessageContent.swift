@@ -15,7 +15,6 @@ package enum MessageContent: Sendable {
   package static let byteLimit = 1 << 20
   /// Bytes of the number that names a message.
   package static let idByteCount = 16
-  /// Most bytes of an address.
   package static let addressByteLimit = 512
   private static let version: UInt8 = 1
 

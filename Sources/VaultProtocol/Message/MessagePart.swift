@@ -15,9 +15,7 @@ package struct MessagePart: Sendable {
   package struct File: Hashable, Sendable {
     /// Most bytes of a file: 64 MiB.
     package static let byteLimit: UInt64 = 64 << 20
-    /// Most bytes of its name.
     package static let nameByteLimit = 255
-    /// Most bytes of its media type.
     package static let mediaTypeByteLimit = 127
 
     /// What it is to its recipient.
@@ -84,7 +82,6 @@ package struct MessagePart: Sendable {
   package static let byteLimit = (1 << 20) - (8 << 10)
   /// Most parts of a file.
   package static let countLimit = Int(File.byteLimit).dividedUp(by: byteLimit)
-  /// Most bytes of a caption.
   package static let captionByteLimit = 4096
 
   /// 16 random bytes that name the message, the same in all parts.

@@ -10,11 +10,8 @@ package import WireCodec
 package struct SecretHeader: Hashable, Sendable {
   /// Most bytes of an encoded header.
   package static let byteLimit = 65536
-  /// Most bytes of the description.
   package static let descriptionByteLimit = 1024
-  /// Most bytes of one label.
   package static let labelByteLimit = 128
-  /// Format version of this program.
   package static let version: UInt8 = 1
   /// Suite 1: ristretto255 Pedersen sharing, BLAKE2b-256, XSalsa20-Poly1305 STREAM, Cauchy Reed–Solomon over GF(2^8).
   package static let suite: UInt8 = 1

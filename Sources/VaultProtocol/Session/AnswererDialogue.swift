@@ -22,9 +22,7 @@ package struct AnswererDialogue: Sendable {
 
   /// What the answerer has to do next.
   package enum Step: Sendable {
-    /// Greet back.
     case greet(Hello)
-    /// Answer a ping.
     case pong(Pong)
     /// Say whether a fragment of this size would be taken.
     case considerProbe(Probe)

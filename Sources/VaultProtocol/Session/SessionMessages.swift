@@ -24,7 +24,6 @@ package struct Hello: PeerMessage {
     extensions = Extensions()
   }
 
-  /// Whether the peer offers a service.
   package func offers(_ service: PeerServiceKind) -> Bool { services.contains(service.rawValue) }
 
   package func encode(into writer: inout Writer) throws(WireError) {
