@@ -196,6 +196,9 @@ let package = Package(
     // What several test targets need: looking for secrets in a process's memory.
     .target(name: "MemoryScan", dependencies: ["Sodium"], path: "Tests/MemoryScan", swiftSettings: settings),
 
+    // C that tests load into programs.
+    .target(name: "CompiledPreload", path: "Tests/CompiledPreload", swiftSettings: settings),
+
     // The time of tests: it passes when they say so.
     .target(name: "TestTime", path: "Tests/TestTime", swiftSettings: settings),
 
@@ -230,7 +233,10 @@ let package = Package(
     // The two processes that a vault and its servers are apart by.
     tests(
       of: "NetLink",
-      ["ChatServers", "HTTPRequests", "MemoryScan", "Sodium", "Threading", "VaultNet", "WireCodec", "XMPPRequests"]),
+      [
+        "CShims", "ChatServers", "CompiledPreload", "HTTPRequests", "MemoryScan", "Sodium", "Threading", "VaultNet",
+        "WireCodec", "XMPPRequests",
+      ], vectors: ["Preload"]),
     tests(of: "VaultStore", ["Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
     tests(
       of: "SecretVault",
@@ -255,7 +261,7 @@ let package = Package(
       swiftSettings: optimised),
     .executableTarget(
       name: "ScanTable", dependencies: ["ScanPictures", "QRCode"], path: "Tests/ScanTable", swiftSettings: settings),
-    tests(of: "VaultScan", ["QRCode", "ScanPictures", "CShims"], vectors: ["Preload"]),
+    tests(of: "VaultScan", ["CompiledPreload", "QRCode", "ScanPictures", "CShims"], vectors: ["Preload"]),
     tests(
       of: "VaultCLI",
       [

@@ -10,7 +10,7 @@ package final class FrameSocket: Sendable {
     case ended
     /// What comes isn't a message, or not one that may come now.
     case senseless
-    /// The other side has stopped in the middle of a message.
+    /// The other side takes too long for one message.
     case silent
     case noMemory
   }
@@ -19,24 +19,20 @@ package final class FrameSocket: Sendable {
 
   private let descriptor: Int32
   private let isOfVault: Bool
+  private let patience: Duration?
   private let writing = Mutex(())
 
-  /// Takes the descriptor over.
-  package init(_ descriptor: Int32, isOfVault: Bool) {
+  /// Takes the descriptor over. With `patience`, a message has to be whole so soon after it is read for.
+  package init(_ descriptor: Int32, isOfVault: Bool, patience: Duration? = nil) {
     self.descriptor = descriptor
     self.isOfVault = isOfVault
+    self.patience = patience
   }
 
   deinit { close(descriptor) }
 
   /// Lets nobody read or write any more.
   package func shutdown() { Glibc.shutdown(descriptor, Int32(SHUT_RDWR)) }
-
-  /// Gives up on messages that stop in the middle for so long.
-  package func limitPauses(milliseconds: Int) {
-    var time = timeval(tv_sec: milliseconds / 1000, tv_usec: milliseconds % 1000 * 1000)
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
-  }
 
   /// Waits for something to read, for a byte at `wake`, or for so many milliseconds.
   package func wait(_ milliseconds: Int32, wake: Int32) -> Waited {
@@ -52,15 +48,17 @@ package final class FrameSocket: Sendable {
 
   /// Reads a head, and a body if `accept` takes the head.
   package func read(_ accept: (FrameHead) -> Bool) throws(Fault) -> NetFrame {
+    // One for all of it: who sends byte after byte would begin a wait for each. The machine's sleep takes none of it.
+    let deadline = patience.map { SuspendingClock.now + $0 }
     var bytes = [UInt8](repeating: 0, count: NetFrame.headByteCount)
-    if let fault = bytes.withUnsafeMutableBytes({ fill($0) }) { throw fault }
+    if let fault = bytes.withUnsafeMutableBytes({ fill($0, deadline) }) { throw fault }
     let head: FrameHead
     do throws(WireError) { head = try FrameHead(bytes, fromVault: !isOfVault) } catch { throw .senseless }
     guard accept(head) else { throw .senseless }
     if head.kind.isSecret {
       var secret: SecretBytes
       do throws(SodiumError) { secret = try SecretBytes(zeros: head.bodyByteCount) } catch { throw .noMemory }
-      if let fault = secret.withUnsafeMutableBytes({ fill($0) }) { throw fault }
+      if let fault = secret.withUnsafeMutableBytes({ fill($0, deadline) }) { throw fault }
       return NetFrame(head.kind, head.id, secret: SecretBody(secret))
     }
     // Memory is taken as bytes come, not as they are announced.
@@ -68,7 +66,7 @@ package final class FrameSocket: Sendable {
     while body.count < head.bodyByteCount {
       let start = body.count
       body.append(contentsOf: repeatElement(0, count: min(head.bodyByteCount - start, 256 << 10)))
-      let fault = body.withUnsafeMutableBytes { fill(UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
+      let fault = body.withUnsafeMutableBytes { fill(UnsafeMutableRawBufferPointer(rebasing: $0[start...]), deadline) }
       if let fault { throw fault }
     }
     return NetFrame(head.kind, head.id, body)
@@ -87,12 +85,17 @@ package final class FrameSocket: Sendable {
   }
 
   /// Reads until the buffer is full. Nil if it is.
-  private func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Fault? {
+  private func fill(_ buffer: UnsafeMutableRawBufferPointer, _ deadline: SuspendingClock.Instant?) -> Fault? {
+    let flags = deadline == nil ? 0 : Int32(MSG_DONTWAIT)
     var done = 0
     while done < buffer.count {
-      let count = recv(descriptor, buffer.baseAddress?.advanced(by: done), buffer.count - done, 0)
-      if count < 0 && errno == EINTR { continue }
-      if count < 0 && errno == EAGAIN { return .silent }
+      if let deadline {
+        var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        let left = SuspendingClock.now.duration(to: deadline) / .milliseconds(1)
+        guard left > 0, poll(&state, 1, Int32(clamping: Int(left.rounded(.up)))) != 0 else { return .silent }
+      }
+      let count = recv(descriptor, buffer.baseAddress?.advanced(by: done), buffer.count - done, flags)
+      if count < 0 && (errno == EINTR || errno == EAGAIN) { continue }
       guard count > 0 else { return .ended }
       done += count
     }

@@ -24,10 +24,14 @@ final class NetConnection: XMPPCarrier, NetProcess.Receiver {
 
   let events = EventQueue()
   let beginning = PendingResult<JID, XMPPError>()
+  private let account: JID
   private let prover: (any ScramProver)?
   private let state = Mutex(State())
 
-  init(_ prover: (any ScramProver)?) { self.prover = prover }
+  init(_ account: JID, _ prover: (any ScramProver)?) {
+    self.account = account
+    self.prover = prover
+  }
 
   func begins(_ process: NetProcess, _ id: UInt64) {
     state.withLock { state in
@@ -130,6 +134,11 @@ final class NetConnection: XMPPCarrier, NetProcess.Receiver {
         }
         // The helper's word alone is none: it may be in the hands of a server.
         guard prover == nil || isProven else { return .senseless }
+        // Which device of the account this is, the server decides; vault-net passes on no more than that.
+        guard address.bare == account else {
+          beginning.finish(.failure(.malformed("somebody else's address")))
+          return .senseless
+        }
         process?.set(isDue: false, frame.id)
         beginning.finish(.success(address))
         return .more

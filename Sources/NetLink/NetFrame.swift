@@ -23,6 +23,8 @@ package struct NetFrame: Sendable {
     case close = 0x0A
     /// How many bytes have moved on a connection?
     case progress = 0x0B
+    /// The first that is said.
+    case version = 0x0C
 
     case answer = 0x81
     /// The same, with a key in it.
@@ -37,6 +39,8 @@ package struct NetFrame: Sendable {
     case reply = 0x88
     case event = 0x89
     case moved = 0x8A
+    /// The first that is said.
+    case ownVersion = 0x8B
 
     /// Whether the body is read into secret memory, and what lies ahead of it is forgotten.
     package var isSecret: Bool { self == .authorization || self == .secretAnswer || self == .password }
@@ -54,6 +58,7 @@ package struct NetFrame: Sendable {
       case .ask: 256 << 10
       case .proof, .question: 8 << 10
       case .progress, .moved: 8
+      case .version, .ownVersion: 4 + NetFrame.versionLimit
       case .begun: 4 << 10
       case .refusal: 2 << 10
       // An archive's page of the longest messages.
@@ -65,6 +70,9 @@ package struct NetFrame: Sendable {
       }
     }
   }
+
+  /// Longest text of a version.
+  package static let versionLimit = 64
 
   /// Bytes ahead of the body: its length, the kind and the number.
   package static let headByteCount = 4 + 1 + 8
@@ -110,5 +118,19 @@ extension NetFrame {
     var writer = BodyWriter()
     writer.number(number)
     self.init(kind, id, writer.bytes)
+  }
+
+  package static func version(_ body: [UInt8]) throws(WireError) -> String {
+    var reader = Reader(body.span.bytes)
+    let version = try reader.words(limit: versionLimit, "version")
+    guard !version.isEmpty else { throw .invalidValue(field: "version") }
+    try reader.finish()
+    return version
+  }
+
+  package init(_ kind: Kind, version: String) {
+    var writer = BodyWriter()
+    writer.text(version)
+    self.init(kind, 0, writer.bytes)
   }
 }

@@ -9,7 +9,7 @@ extension NetHelper {
   ) async throws(XMPPError) -> XMPPConnection {
     if let resource { _ = try account.address.with(resource: resource) }
     let message = try ConnectMessage(account, isRegistration: false, resource: resource)
-    let connection = NetConnection(try PasswordProver(account, password))
+    let connection = NetConnection(account.address, try PasswordProver(account, password))
     let address = try await begin(connection, message, secret: nil)
     return XMPPConnection(connection, address: address, events: connection.events)
   }
@@ -20,7 +20,7 @@ extension NetHelper {
   package func register(_ account: XMPPAccount, password: borrowing SecretBytes) async throws(XMPPError) {
     let message = try ConnectMessage(account, isRegistration: true)
     let secret = try NetConnection.body(try Password(password))
-    let connection = NetConnection(nil)
+    let connection = NetConnection(account.address, nil)
     _ = try await begin(connection, message, secret: secret)
     connection.logout()
   }

@@ -9,6 +9,14 @@ package final class NetHelper: Sendable {
   private struct Running {
     let process: NetProcess
     let surroundings: [FileStamp]
+    let startedAt: ContinuousClock.Instant
+  }
+
+  private struct State {
+    var running: Running?
+    var pause = RestartPause()
+    /// Why none could be started last.
+    var fault: NetFault?
   }
 
   /// What a file was when the helper opened it for itself: what takes its place later it may not open.
@@ -34,29 +42,46 @@ package final class NetHelper: Sendable {
   private let path: String?
   /// See ``NetProcess``.
   private let patience: Int32
-  private let running = Mutex<Running?>(nil)
+  private let now: @Sendable () -> ContinuousClock.Instant
+  private let state = Mutex(State())
 
   /// With `path`, that program instead of the one beside this one.
-  package init(path: String? = nil, patience: Int32 = 15_000) {
+  package init(
+    path: String? = nil, patience: Int32 = 15_000, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+  ) {
     self.path = path
     self.patience = patience
+    self.now = now
   }
 
-  deinit { running.withLock { $0?.process.retire() } }
+  deinit { state.withLock { $0.running?.process.retire() } }
+
+  /// What to do if there is no helper, whatever the network is like.
+  package var hint: String? { state.withLock { $0.fault ?? $0.running?.process.fault }?.hint }
 
   /// The process that runs, or a new one.
   func process() throws(NetFault) -> NetProcess {
-    let result: Result<NetProcess, NetFault> = running.withLock { running in
+    let result: Result<NetProcess, NetFault> = state.withLock { state in
       let surroundings = Self.surroundings.map(FileStamp.init)
-      if let running, !running.process.hasEnded, running.surroundings == surroundings {
-        return .success(running.process)
+      if let running = state.running {
+        if !running.process.hasEnded && running.surroundings == surroundings { return .success(running.process) }
+        state.running = nil
+        if let fault = running.process.fault {
+          state.pause.note(fault, hadAnswered: running.process.hasAnswered, startedAt: running.startedAt)
+        }
+        running.process.retire()
       }
-      running?.process.retire()
+      let now = now()
+      if let fault = state.pause.fault(at: now) { return .failure(fault) }
       do throws(NetFault) {
         let process = try start()
-        running = Running(process: process, surroundings: surroundings)
+        state.fault = nil
+        state.running = Running(process: process, surroundings: surroundings, startedAt: now)
         return .success(process)
-      } catch { return .failure(error) }
+      } catch {
+        state.fault = error
+        return .failure(error)
+      }
     }
     return try result.get()
   }
@@ -79,23 +104,23 @@ package final class NetHelper: Sendable {
     guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
       throw Self.fault(errno)
     }
-    let socket = FrameSocket(ends[0], isOfVault: true)
+    let socket = FrameSocket(ends[0], isOfVault: true, patience: .milliseconds(2 * Int(patience)))
     defer { close(ends[1]) }
     let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
     guard nowhere >= 0 else { throw Self.fault(errno) }
     defer { close(nowhere) }
-    let process: pid_t
-    do throws(Subprocess.Failure) {
-      process = try Subprocess.start(
-        path, ["vault-net"], environment: Self.environment(), standard: [ends[1], nowhere, nowhere])
-    } catch {
-      switch error {
-      case .system(let number): throw Self.fault(number)
-      case .libraryTooOld: throw .unstartable("this system's C library is too old")
+    let standard = [ends[1], nowhere, nowhere]
+    return try NetProcess.started(socket: socket, patience: patience) {
+      do throws(Subprocess.Failure) {
+        return .success(
+          try Subprocess.start(path, ["vault-net"], environment: Self.environment(), standard: standard))
+      } catch {
+        switch error {
+        case .system(let number): return .failure(Self.fault(number))
+        case .libraryTooOld: return .failure(.unstartable("this system's C library is too old"))
+        }
       }
     }
-    socket.limitPauses(milliseconds: 2 * Int(patience))
-    return try NetProcess(process, socket: socket, patience: patience)
   }
 
   private static func found() throws(NetFault) -> String {

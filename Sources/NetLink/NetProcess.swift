@@ -33,6 +33,7 @@ package final class NetProcess: Sendable {
     var outgoingByteCount = 0
     var lastID: UInt64 = 0
     var isRetired = false
+    var hasAnswered = false
     var fault: NetFault?
   }
 
@@ -53,7 +54,7 @@ package final class NetProcess: Sendable {
   private let state = Mutex(State())
   private let written = DispatchSemaphore(value: 0)
 
-  /// Takes over a process, and the socket to it.
+  /// Takes over a process, and the socket to it. Whoever has started it reads from it next, on the same thread.
   init(_ process: pid_t, socket: FrameSocket, patience: Int32) throws(NetFault) {
     self.process = process
     self.patience = patience
@@ -69,7 +70,8 @@ package final class NetProcess: Sendable {
       _ = fcntl(end, F_SETFL, O_NONBLOCK)
     }
     wake = (ends[0], ends[1])
-    guard BackgroundThread.start({ self.write() }), BackgroundThread.start({ self.read() }) else {
+    send(NetFrame(.version, version: NetVersion.text))
+    guard BackgroundThread.start({ self.write() }) else {
       fail(.unstartable("no thread is left"))
       throw .unstartable("no thread is left")
     }
@@ -81,6 +83,11 @@ package final class NetProcess: Sendable {
   }
 
   var hasEnded: Bool { state.withLock { $0.fault != nil || $0.isRetired } }
+
+  var fault: NetFault? { state.withLock { $0.fault } }
+
+  /// Whether it has been of any use.
+  var hasAnswered: Bool { state.withLock { $0.hasAnswered } }
 
   /// Whether anybody waits for anything.
   var hasReceivers: Bool { state.withLock { !$0.receivers.isEmpty } }
@@ -96,6 +103,7 @@ package final class NetProcess: Sendable {
       guard state.receivers.count < Limits.receivers else { return .failure(.busy) }
       let id = state.lastID &+ 1
       let frames = frames(id)
+      do throws(NetFault) { try NetFrame.check(frames) } catch { return .failure(error) }
       guard Self.enqueue(frames, &state) else { return .failure(.busy) }
       receiver.begins(self, id)
       state.lastID = id
@@ -112,6 +120,7 @@ package final class NetProcess: Sendable {
   /// Sends one more message. What doesn't fit is dropped, and so is what comes too late.
   @discardableResult
   func send(_ frame: NetFrame) -> Bool {
+    guard (try? NetFrame.check([frame])) != nil else { return false }
     let isTaken = state.withLock { $0.fault == nil && Self.enqueue([frame], &$0) }
     if isTaken { written.signal() }
     return isTaken
@@ -161,7 +170,9 @@ package final class NetProcess: Sendable {
     }
   }
 
-  private func read() {
+  /// Until nobody needs it any more.
+  func read() {
+    var isGreeted = false
     var isAsked = false
     // A pong may come behind what was sent before it.
     var awaitsPong = false
@@ -192,15 +203,21 @@ package final class NetProcess: Sendable {
       case .something: isAsked = false
       }
       do throws(FrameSocket.Fault) {
-        let frame = try socket.read(accepts)
+        let frame = try socket.read { isGreeted ? accepts($0) : $0.kind == .ownVersion && $0.id == 0 }
         quiet = nil
+        guard isGreeted else {
+          guard let version = try? NetFrame.version(frame.body) else { return end(.senseless) }
+          guard version == NetVersion.text else { return end(.otherVersion(version)) }
+          isGreeted = true
+          continue
+        }
         if frame.kind == .pong {
           guard awaitsPong else { return end(.senseless) }
           awaitsPong = false
           continue
         }
         switch state.withLock({ $0.receivers[frame.id] })?.take(frame) {
-        case .more: break
+        case .more: state.withLock { $0.hasAnswered = true }
         case .last: forget(frame.id)
         case .senseless, nil: return end(.senseless)
         }
@@ -223,6 +240,7 @@ package final class NetProcess: Sendable {
 
   private func forget(_ id: UInt64) {
     state.withLock {
+      $0.hasAnswered = true
       $0.receivers[id] = nil
       $0.due.remove(id)
     }

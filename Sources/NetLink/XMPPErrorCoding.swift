@@ -80,6 +80,7 @@ extension XMPPError {
     switch fault {
     case .tooManyFiles: self = .tooManyFiles
     case .busy: self = .busy
+    case .unsendable(let reason): self = .invalidContent(reason)
     default: self = .unreachable(fault.description)
     }
   }

@@ -1,4 +1,5 @@
 package import Grouper
+import NetLink
 package import SecretVault
 import VaultStore
 
@@ -11,11 +12,15 @@ extension VaultError {
   init(_ error: GroupError) {
     switch error {
     case .tooFewServers:
-      self.init(.unreachable, "\(error)", hint: "are the servers and the network there? see `vault group status`")
+      self.init(
+        .unreachable, "\(error)",
+        hint: NetHelper.shared.hint ?? "are the servers and the network there? see `vault group status`")
     case .server(let address, let reason):
       switch reason {
       case .unreachable:
-        self.init(.unreachable, "the server \(address) gave \(reason)", hint: "try again when it is there")
+        self.init(
+          .unreachable, "the server \(address) gave \(reason)",
+          hint: NetHelper.shared.hint ?? "try again when it is there")
       case .busy, .unavailable:
         self.init(.unreachable, "the server \(address): \(reason)", hint: "try again then")
       case .untrusted:

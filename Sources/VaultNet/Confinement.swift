@@ -72,9 +72,43 @@ enum Confinement {
       // environment and descriptors of other processes Landlock keeps out of reach there as well.
       "/proc",
     ]
-    if let file = getenv("SSL_CERT_FILE") { paths.append(String(cString: file)) }
-    if let folders = getenv("SSL_CERT_DIR") { paths += String(cString: folders).split(separator: ":").map(String.init) }
+    // Whoever sets these may name a home by mistake: no more of it than certificates.
+    if let file = getenv("SSL_CERT_FILE").map({ String(cString: $0) }), isRegularFile(file) { paths.append(file) }
+    for folder in getenv("SSL_CERT_DIR").map({ String(cString: $0).split(separator: ":") }) ?? [] {
+      paths += certificates(in: String(folder))
+    }
     return paths
+  }
+
+  /// Most certificates of a folder.
+  private static let certificatesLimit = 4096
+
+  /// What OpenSSL looks for in a folder: files named by a hash, a dot and a number, with an r ahead of that of a list of
+  /// revocations.
+  private static func certificates(in folder: String) -> [String] {
+    guard let stream = opendir(folder) else { return [] }
+    defer { closedir(stream) }
+    var paths: [String] = []
+    while paths.count < certificatesLimit, let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      let path = folder + "/" + name
+      if isCertificate(name), isRegularFile(path) { paths.append(path) }
+    }
+    return paths
+  }
+
+  private static func isCertificate(_ name: String) -> Bool {
+    let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[0].count == 8 else { return false }
+    let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+    let number = parts[1].first == UInt8(ascii: "r") ? parts[1].dropFirst() : parts[1]
+    return parts[0].allSatisfy { digits.contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
+      && !number.isEmpty && number.allSatisfy(digits.contains)
+  }
+
+  private static func isRegularFile(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
   /// Lowers a limit; where the caller's is lower already, that one stays.

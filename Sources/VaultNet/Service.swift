@@ -32,6 +32,10 @@ final class Service: Sendable {
     // A secret goes ahead of what it is for.
     var ahead: NetFrame?
     do throws(FrameSocket.Fault) {
+      try socket.write(NetFrame(.ownVersion, version: NetVersion.text))
+      let first = try socket.read { $0.kind == .version && $0.id == 0 }
+      // It says so itself, when it has read what this one is.
+      guard try read({ () throws(WireError) in try NetFrame.version(first.body) }) == NetVersion.text else { return }
       while true {
         let frame = try socket.read { _ in true }
         let secret = ahead.flatMap { $0.id == frame.id ? $0 : nil }

@@ -1,3 +1,4 @@
+import CShims
 import Glibc
 import HTTPLink
 import NetLink
@@ -15,7 +16,7 @@ struct VaultNet {
     case ["--confinement"]:
       prepare()
       if let strength = Confinement.enter() { print(strength, terminator: "") } else { exit(1) }
-    case ["--version"]: print("vault-net \(Version.text)")
+    case ["--version"]: print("vault-net \(NetVersion.text)")
     default:
       print(
         "This is a helper of vault, which starts it when a server is needed. There is nothing to do with it by hand.")
@@ -27,6 +28,8 @@ struct VaultNet {
       print("This is a helper of vault, which starts it when a server is needed.")
       exit(2)
     }
+    // Nothing that a server makes of this process can take it back: the filter doesn't let it.
+    guard vault_end_with_parent() == 0, !hasHungUp(STDIN_FILENO) else { _exit(1) }
     // Another number than 0, which libraries may take for something else.
     let descriptor = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
     close(STDIN_FILENO)
@@ -44,6 +47,12 @@ struct VaultNet {
   private static func prepare() {
     _ = HTTPConnections.isReady
     XMPPConnection.prepare()
+  }
+
+  /// Whether the other end is closed, whatever is still to be read.
+  private static func hasHungUp(_ descriptor: Int32) -> Bool {
+    var state = pollfd(fd: descriptor, events: 0, revents: 0)
+    return poll(&state, 1, 0) != 0
   }
 
   private static func isSocket(_ descriptor: Int32) -> Bool {

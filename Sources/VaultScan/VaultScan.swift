@@ -1,3 +1,4 @@
+import CShims
 import Glibc
 
 /// The program `vault-scan`: prints what the QR codes in a picture hold.
@@ -42,6 +43,8 @@ struct VaultScan {
   private static func look(through device: String, seconds: Int, tied: Bool) -> Never {
     let name = printable(device)
     do throws(ScanError) {
+      // Whatever a frame makes of it later: the filter doesn't let it take this back.
+      if tied, vault_end_with_parent() != 0 { throw .system(doing: "end with its caller", errno: errno) }
       try Confinement.begin(seconds: rlim_t(seconds) + Confinement.secondsLimit)
       let camera = try Camera(device)
       _ = try Confinement.close(input: camera.isRead ? camera.descriptor : nil, camera: camera.descriptor)

@@ -1,3 +1,4 @@
+import NetLink
 import SecretVault
 import Sodium
 import VaultStore
@@ -14,7 +15,8 @@ extension VaultError {
     case .unreachable(let reason):
       self.init(
         .unreachable, "the server of \(account) can't be reached: \(reason)",
-        hint: "is the network there? if the server is elsewhere than its address says, name it: --host and --port")
+        hint: NetHelper.shared.hint
+          ?? "is the network there? if the server is elsewhere than its address says, name it: --host and --port")
     case .untrusted(let reason):
       self.init(
         .refused, "the server of \(account) is not trusted: \(reason)",

@@ -19,6 +19,7 @@ package enum ScramHash: String, CaseIterable, Sendable {
   func hash(_ message: RawSpan) throws(SodiumError) -> SecretBytes {
     var digest = try SecretBytes(zeros: size)
     var workspace = try SecretBytes(zeros: SHA1.workspaceByteCount)
+    defer { SodiumLibrary.wipeStack() }
     message.withUnsafeBytes { message in
       digest.withUnsafeMutableBytes { digest in
         workspace.withUnsafeMutableBytes { hash(message.octets, message.count, digest.octets, $0.octets) }
@@ -30,6 +31,7 @@ package enum ScramHash: String, CaseIterable, Sendable {
   func hmac(key: RawSpan, _ message: RawSpan) throws(SodiumError) -> SecretBytes {
     var scratch = try Scratch.taken(self, messageLimit: message.byteCount)
     var code = try SecretBytes(zeros: size)
+    defer { SodiumLibrary.wipeStack() }
     key.withUnsafeBytes { key in
       message.withUnsafeBytes { message in
         code.withUnsafeMutableBytes { code in
@@ -47,6 +49,7 @@ package enum ScramHash: String, CaseIterable, Sendable {
     var sum = try SecretBytes(zeros: size)
     let first = salt + [0, 0, 0, 1]
     let size = size
+    defer { SodiumLibrary.wipeStack() }
     password.withUnsafeBytes { password in
       round.withUnsafeMutableBytes { round in
         sum.withUnsafeMutableBytes { sum in

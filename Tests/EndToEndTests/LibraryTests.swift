@@ -29,7 +29,8 @@ import Testing
       #expect(outcome.status != 0)
       #expect(
         outcome.complaint.contains(
-          "the program vault-net, which speaks to servers, is missing; install it as \(alone)/vault-net"))
+          "the program vault-net, which speaks to servers, is missing\n"
+            + "hint: it comes with vault: install it as \(alone)/vault-net"))
     }
   }
 }

@@ -9,6 +9,8 @@ import XMPPRequests
   @Test func `the example is what is said`() throws {
     let account = try XMPPAccount(JID("ada@example.org"))
     let frames = [
+      NetFrame(.version, version: "0.1.0"),
+      NetFrame(.ownVersion, version: "0.1.0"),
       NetFrame(.connect, 1, try ConnectMessage(account, isRegistration: false, resource: "phone").encoded),
       NetFrame(.question, 1, ScramQuestion.opening(.sha256).encoded),
       NetFrame(.proof, 1, ScramQuestion.encode(.success(Array("n,,n=ada,r=x".utf8)))),

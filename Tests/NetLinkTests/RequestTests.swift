@@ -35,6 +35,27 @@ import Testing
     #expect(await failure(realHelper(), request) == .unreachable("Couldn't connect to server"))
   }
 
+  @Test func `what is longer than any request is refused before it is sent, and nothing else is lost by it`()
+    async throws
+  {
+    let helper = realHelper()
+    let server = try PlainServer(PlainServer.answer("x"))
+    let process = try helper.process()
+    var requests = (0..<4).map { _ in server.request() }
+    requests[0].body = [UInt8](repeating: 0, count: (1 << 20) + 1)
+    requests[1].headers = ["A: " + String(repeating: "b", count: 48 << 10)]
+    requests[2].answerLimit = 8 << 20
+    requests[3].headers = ["A: \u{e4}"]
+    let reasons = [
+      "the body is too long", "the header is too long", "the answer limit is too long", "the header isn't one",
+    ]
+    for (request, reason) in zip(requests, reasons) {
+      #expect(await failure(helper, request) == .unreachable("this can't be asked of a server: " + reason))
+    }
+    #expect(await failure(helper, server.request()) == nil)
+    #expect(try helper.process() === process)
+  }
+
   @Test func `the helper has given up what it doesn't need`() async throws {
     let helper = realHelper()
     let server = try PlainServer(PlainServer.answer("x"))

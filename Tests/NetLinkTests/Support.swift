@@ -46,16 +46,26 @@ final class PlainServer: Sendable {
   }
 }
 
-/// A program in place of vault-net: a script of the shell, which has the socket as its standard input.
+/// A program in place of vault-net: a script of the shell, which has the socket as its standard input and says a version
+/// first.
 struct FakeHelper: ~Copyable {
   let helper: NetHelper
   private let path: String
 
-  init(_ script: String) throws {
+  init(
+    _ script: String, version: String = NetVersion.text, patience: Int32 = 15_000,
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+  ) throws {
+    let first = NetFrame(.ownVersion, version: version)
+    let script = Self.says(first.kind.rawValue, length: first.body.count, id: 0, body: first.body) + "; " + script
     path = FileManager.default.temporaryDirectory.path + "/fake-net-" + UUID().uuidString
-    try "#!/bin/sh\n\(script)\n".write(toFile: path, atomically: true, encoding: .utf8)
-    chmod(path, 0o700)
-    helper = NetHelper(path: path, patience: 300)
+    // Written by another process: what this one has open for writing while another test starts a program, that program
+    // has for a moment, and what is open for writing can't be started.
+    let writing = "printf '#!/bin/sh\\n%s\\n' \"$1\" >\"$0\" && chmod 700 \"$0\""
+    let process = try Subprocess.start("/bin/sh", ["sh", "-c", writing, path, script], standard: [])
+    var status: Int32 = 0
+    try #require(waitpid(process, &status, 0) == process && status == 0)
+    helper = NetHelper(path: path, patience: patience, now: now)
   }
 
   deinit { unlink(path) }
@@ -81,7 +91,22 @@ func failure(_ helper: NetHelper, _ request: HTTPRequest) async -> HTTPError? {
 }
 
 /// The usual helper, beside the tests.
-func realHelper(patience: Int32 = 15_000) -> NetHelper {
+func realHelper(patience: Int32 = 15_000) -> NetHelper { NetHelper(path: namedProgram, patience: patience) }
+
+/// Where it lies.
+func netProgram() throws -> String {
+  if let namedProgram { return namedProgram }
+  let candidates = Subprocess.candidates(for: "vault-net", beside: try #require(Subprocess.ownPath()))
+  return try #require(candidates.first { access($0, X_OK) == 0 })
+}
+
+private var namedProgram: String? {
   let named = ProcessInfo.processInfo.environment["VAULT_PROGRAMS"] ?? ""
-  return NetHelper(path: named.isEmpty ? nil : named + "/vault-net", patience: patience)
+  return named.isEmpty ? nil : named + "/vault-net"
+}
+
+/// What the kernel says about a process; nil when it is gone, whether or not anybody has asked how.
+func status(_ process: pid_t) -> String? {
+  let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+  return status.flatMap { $0.contains("State:\tZ") ? nil : $0 }
 }

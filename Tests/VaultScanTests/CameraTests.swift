@@ -149,6 +149,36 @@ struct CameraTests {
     }
   }
 
+  @Test("is killed with its caller, though standard input stays open", .timeLimit(.minutes(2)))
+  func killedWithCaller() throws {
+    try FakeCamera(.gray, [Picture(width: 64, height: 48, gray: 128)]).withEnvironment { (additions) throws in
+      // A shell is the caller, and says its number.
+      let caller = Process()
+      caller.executableURL = URL(fileURLWithPath: "/bin/sh")
+      caller.arguments = [
+        "-c", "exec 3<&0; \"$@\" <&3 3<&- >/dev/null 2>&1 & echo $!; exec sleep 600", "sh", try Scan.program().path,
+        "--camera", "--tied", "--timeout", "600", FakeCamera.device,
+      ]
+      caller.environment = ProcessInfo.processInfo.environment.merging(additions) { _, new in new }
+      let (input, output) = (Pipe(), Pipe())
+      caller.standardInput = input
+      caller.standardOutput = output
+      try caller.run()
+      let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+      let process = try #require(pid_t(line.dropLast()))
+      defer { kill(process, SIGKILL) }
+      let path = "/proc/\(process)/status"
+      while try !String(contentsOfFile: path, encoding: .utf8).contains("Seccomp:\t2") { usleep(1000) }
+      kill(caller.processIdentifier, SIGKILL)
+      caller.waitUntilExit()
+      // Nobody may have asked how it ended.
+      while let status = try? String(contentsOfFile: path, encoding: .utf8), !status.contains("State:\tZ") {
+        usleep(1000)
+      }
+      withExtendedLifetime(input) {}
+    }
+  }
+
   /// Takes out the segments that begin with ff c4.
   private static func withoutHuffmanTables(_ jpeg: [UInt8]) -> [UInt8] {
     var result = Array(jpeg[..<2])

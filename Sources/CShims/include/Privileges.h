@@ -47,6 +47,9 @@ int vault_landlock_everything(int version);
 // passed over.
 int vault_landlock_but_reading(int version, const char *const *paths, size_t count);
 
+// Has the kernel kill this process when the thread ends that started it. If that has ended before, nothing happens.
+int vault_end_with_parent(void);
+
 // Keeps this process out of core dumps and away from debuggers of the same user.
 int vault_forbid_dumping(void);
 

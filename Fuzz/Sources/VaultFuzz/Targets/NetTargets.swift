@@ -20,6 +20,7 @@ enum NetTargets {
       case .reply: again = try XMPPReply(encoded: body).encoded
       case .event: again = try XMPPEvent(encoded: body).encoded
       case .moved: again = NetFrame(.moved, head.id, number: try NetFrame.number(body)).body
+      case .ownVersion: again = NetFrame(.ownVersion, version: try NetFrame.version(body)).body
       case .pong: again = []
       default: violated("a message of vault's own")
       }
@@ -42,6 +43,7 @@ enum NetTargets {
         _ = try ScramQuestion.decode(answer: body)
         return true
       case .progress: again = NetFrame(.progress, head.id, number: try NetFrame.number(body)).body
+      case .version: again = NetFrame(.version, version: try NetFrame.version(body)).body
       case .authorization: return AuthorizationLine(line: prepared { try SecretBytes(copying: body.span.bytes) }) != nil
       case .password: return (try? Password(prepared { try SecretBytes(copying: body.span.bytes) })) != nil
       case .cancel, .ping, .logout, .close: again = []

@@ -1,0 +1,1 @@
+../../../Sources/NetLink/NetVersion.swift

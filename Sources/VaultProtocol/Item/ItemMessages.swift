@@ -1,0 +1,135 @@
+package import Sodium
+package import WireCodec
+
+/// "Here is an item under a key of which you hold a share, I think." The ciphertext follows once it is wanted.
+package struct ItemOffer: PeerMessage {
+  package static let type = MessageType.itemOffer
+  /// Comes back in the answers.
+  package let request: UInt64
+  /// What the item's ciphertext hashes to: ``ItemDigest``.
+  package let digest: Digest
+  /// The encoded ``ItemHeader``.
+  package let header: [UInt8]
+
+  package init(request: UInt64, digest: Digest, header: [UInt8]) {
+    self.request = request
+    self.digest = digest
+    self.header = header
+  }
+  package func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u64(request)
+    try writer.bytes(digest.bytes)
+    try writer.bytes16(header)
+  }
+  package init(from reader: inout Reader) throws(WireError) {
+    request = try reader.u64("request")
+    digest = try VaultProtocol.digest(from: &reader, "digest")
+    header = try reader.bytes16(limit: ItemHeader.byteLimit, "item header")
+  }
+}
+
+/// What the receiver wants of an offered item.
+package struct ItemAnswer: PeerMessage {
+  package static let type = MessageType.itemAnswer
+  /// The offer's number.
+  package let request: UInt64
+  /// What the receiver wants; pieces are counted as in an offered share.
+  package let verdict: OfferAnswer.Verdict
+
+  package init(request: UInt64, verdict: OfferAnswer.Verdict) {
+    self.request = request
+    self.verdict = verdict
+  }
+  package func encode(into writer: inout Writer) throws(WireError) {
+    try OfferAnswer(request: request, verdict: verdict).encode(into: &writer)
+  }
+  package init(from reader: inout Reader) throws(WireError) {
+    let answer = try OfferAnswer(from: &reader)
+    // Items wait for their user behind the transfer, not before it.
+    if case .asking = answer.verdict { throw .invalidValue(field: "verdict") }
+    request = answer.request
+    verdict = answer.verdict
+  }
+}
+
+/// One piece of an item's ciphertext: 65536 bytes, the last one fewer.
+package struct ItemPiece: PieceMessage {
+  package static let type = MessageType.itemPiece
+  /// Bytes of every piece but the last.
+  package static let byteCount = 65536
+  package let request: UInt64
+  package let number: UInt64
+  package let bytes: [UInt8]
+
+  package init(request: UInt64, number: UInt64, bytes: [UInt8]) {
+    self.request = request
+    self.number = number
+    self.bytes = bytes
+  }
+}
+
+/// "That was the last piece."
+package struct ItemEnd: NumberMessage {
+  package static let type = MessageType.itemEnd
+  /// The offer's number.
+  package let request: UInt64
+
+  package init(request: UInt64) { self.request = request }
+}
+
+/// "It is durable here, and waits for my user", or "no, because".
+package struct ItemResult: OutcomeMessage {
+  package static let type = MessageType.itemResult
+  /// The offer's number.
+  package let request: UInt64
+  /// Why not; nil once the item is durable.
+  package let refusal: RefusalReason?
+
+  package init(request: UInt64, refusal: RefusalReason?) {
+    self.request = request
+    self.refusal = refusal
+  }
+}
+
+/// How an item's ciphertext is cut into pieces, and what it hashes to: BLAKE2b-256 over "vault/item-file/v1" and the pieces in
+/// order, a part each. It tells a receiver that takes an interrupted transfer up again whether what it has is right; the
+/// item's own authenticity lies in its stream.
+package struct ItemDigest: ~Copyable {
+  private var hash: DomainHash
+  /// The piece that is due.
+  package private(set) var nextPiece: UInt64 = 0
+  private let byteCount: UInt64
+
+  /// Starts with the first piece of a ciphertext of `byteCount` bytes, at least one.
+  package init(byteCount: UInt64) throws(SodiumError) {
+    hash = try DomainHash("vault/item-file/v1")
+    self.byteCount = byteCount
+  }
+
+  /// Number of pieces of a ciphertext.
+  package static func pieceCount(_ byteCount: UInt64) -> UInt64 {
+    byteCount / UInt64(ItemPiece.byteCount) + (byteCount % UInt64(ItemPiece.byteCount) == 0 ? 0 : 1)
+  }
+
+  /// Bytes of piece `number`, which exists.
+  package static func pieceByteCount(_ number: UInt64, of byteCount: UInt64) -> Int {
+    Int(min(UInt64(ItemPiece.byteCount), byteCount - number * UInt64(ItemPiece.byteCount)))
+  }
+
+  package var isComplete: Bool { nextPiece == Self.pieceCount(byteCount) }
+
+  /// Takes the next piece, which must have its proper length.
+  package mutating func take(number: UInt64, bytes: RawSpan) throws(ProtocolError) {
+    guard !isComplete, number == nextPiece, bytes.byteCount == Self.pieceByteCount(number, of: byteCount) else {
+      throw .unexpectedPiece(number: number)
+    }
+    hash.append(bytes)
+    nextPiece += 1
+  }
+
+  /// The digest, once every piece has been taken.
+  package consuming func digest() throws(ProtocolError) -> Digest {
+    guard isComplete else { throw .unexpectedPiece(number: nextPiece) }
+    return hash.digest()
+  }
+}
