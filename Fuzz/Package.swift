@@ -71,7 +71,7 @@ let package = Package(
 
     // Of what talks to XMPP servers, the files that read stanzas, addresses and moments.
     library("XMPPRequests", ["CSodium", "Sodium", "Threading"]),
-    library("XMPPLink", ["XMPPRequests"]),
+    library("XMPPLink", ["Sodium", "XMPPRequests"]),
     library("VaultXMPP", []),
 
     // Of what `vault` and vault-net say to each other, the messages.
