@@ -1,3 +1,4 @@
+import Concurrency
 public import Sodium
 public import WireCodec
 
@@ -37,4 +38,8 @@ public enum SessionError: Error, Sendable, Hashable {
   }
 
   init(_ error: TransportError) { self = error == .timedOut ? .timedOut : .transport(error) }
+}
+
+extension SessionError: DeadlineError {
+  package static var deadlinePassed: SessionError { .timedOut }
 }

@@ -1,7 +1,7 @@
+import Concurrency
 import Glibc
 import SecretVault
 import Sodium
-import Threading
 
 /// Reads QR codes through the program `vault-scan`, a process without keys. `docs/formats/qr.md` has its protocol.
 enum ScanHelper {

@@ -1,7 +1,7 @@
+import Concurrency
 import Glibc
 import SecretVault
 import Testing
-import Threading
 
 @testable import VaultCLI
 
