@@ -91,8 +91,8 @@ struct GroupState: Sendable {
       let email = try transaction.value("email"), let name = try transaction.value("name")
     else { return nil }
     return try MemberKeys(
-      node: node, seed: sodium { () throws(SodiumError) in try seed.bytes.duplicate() },
-      boxSecret: sodium { () throws(SodiumError) in try box.bytes.duplicate() },
+      node: node, seed: sodium(seed.bytes.duplicate()),
+      boxSecret: sodium(box.bytes.duplicate()),
       email: String(decoding: email, as: UTF8.self), name: String(decoding: name, as: UTF8.self))
   }
 

@@ -22,8 +22,8 @@ package final class GroupStopwatch: Sendable {
 
   package func reset() { spent.withLock { $0 = [:] } }
 
-  static func measure<Value>(
-    _ part: Part, _ body: () throws(GroupError) -> Value
+  static func measure<Value: ~Copyable>(
+    _ part: Part, _ body: @autoclosure () throws(GroupError) -> Value
   ) throws(GroupError) -> Value {
     guard let current else { return try body() }
     let start = ContinuousClock.now

@@ -153,31 +153,26 @@ extension Grouper {
     guard let epoch = state.epoch(number) else {
       // A key that will come, or one that is gone with all that it opened.
       guard number > state.current.key.epoch, number - state.current.key.epoch <= 16 else { return }
-      return try transaction.keepUnopened(blob, from: place.address, index: 0, epoch: number, at: now)
+      return try transaction.keepUnopened(blob, from: place.address, epoch: number, at: now)
     }
     let roster = epoch.roster.roster
     guard let index = roster.servers.firstIndex(of: place) else {
       return try fault(place.address, "a share of a time in which the server wasn't the group's", transaction, &state)
     }
     let header: BlobHeader
-    do throws(GroupError) { header = try Self.header(blob, epoch.key) } catch .sodium(let error) {
+    do throws(GroupError) {
+      header = try GroupStopwatch.measure(.sharing, GroupBlob.header(of: blob, key: epoch.key))
+    } catch .sodium(let error) {
       throw GroupError.sodium(error)
     } catch { return try fault(place.address, "\(error)", transaction, &state) }
-    guard Int(header.index) == index + 1, header.scheme.threshold == roster.threshold,
-      header.scheme.shareCount == roster.servers.count
+    guard Int(header.index) == index + 1, header.common.scheme.threshold == roster.threshold,
+      header.common.scheme.shareCount == roster.servers.count
     else { return try fault(place.address, "a share of another server", transaction, &state) }
-    let name = try header.commonName()
+    let name = try header.common.name()
     guard try !transaction.hasSeen(name) else { return }
     let count = try transaction.keep(blob, of: name, header.index, from: place.address, epoch: number, at: now)
     guard count >= roster.threshold else { return }
     try combine(name, epoch, transaction, &state)
-  }
-
-  private static func header(_ blob: [UInt8], _ key: EpochKey) throws(GroupError) -> BlobHeader {
-    try GroupStopwatch.measure(.sharing) { () throws(GroupError) in
-      let opened = try GroupBlob.open(blob, key: key)
-      return opened.header
-    }
   }
 
   private func combine(
@@ -187,9 +182,7 @@ extension Grouper {
     let until = environment.now() + max(2 * state.ttl, Self.memory)
     let result: BlobCombiner.Result
     do throws(GroupError) {
-      result = try GroupStopwatch.measure(.sharing) { () throws(GroupError) in
-        try BlobCombiner.combine(pieces.map(\.blob), key: epoch.key)
-      }
+      result = try GroupStopwatch.measure(.sharing, BlobCombiner.combine(pieces.map(\.blob), key: epoch.key))
     } catch .sharing(.tooFewShares) { return } catch .sodium(let error) { throw GroupError.sodium(error) } catch {
       environment.tell(.refusedMessage(reason: "\(error)"))
       return try transaction.setSeen(dealing, until: until)
@@ -344,17 +337,5 @@ extension Grouper {
     let before = state.epochs.count
     try transaction.forgetEpochs(retiredBefore: past, butNot: kept)
     if try transaction.epochs().count != before { try state.reload(transaction) }
-  }
-}
-
-extension SharePage {
-  /// Throws ``GroupServerError/malformed(reason:)`` unless the page can follow `cursor`.
-  func check(after cursor: UInt64) throws(GroupServerError) {
-    guard next >= cursor, next <= UInt64(Int64.max) else { throw .malformed(reason: "a cursor that goes back") }
-    guard !hasMore || next > cursor else { throw .malformed(reason: "more, but no next page") }
-    guard shares.count <= ServerLimits.pageLimit else { throw .malformed(reason: "a page of too many shares") }
-    guard shares.allSatisfy({ $0.bytes.count <= ServerLimits.shareByteLimit }) else {
-      throw .malformed(reason: "a share that is too large")
-    }
   }
 }

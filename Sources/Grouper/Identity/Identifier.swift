@@ -46,8 +46,6 @@ public struct Identifier<Kind>: WireValue, Hashable, Comparable, Sendable, Custo
     (left.high, left.low) < (right.high, right.low)
   }
 
-  package var encodedByteCount: Int { Self.byteCount }
-
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(high)
     try writer.u64(low)

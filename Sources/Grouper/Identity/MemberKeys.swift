@@ -12,8 +12,8 @@ package final class MemberKeys: Sendable {
 
   /// Makes keys for the device `node`.
   package static func generate(node: NodeID, email: String, name: String) throws(GroupError) -> MemberKeys {
-    let seed = try sodium { () throws(SodiumError) in try SecretBytes(random: Ed25519.seedByteCount) }
-    let box = try sodium { () throws(SodiumError) in try SecretBytes(random: X25519.keyByteCount) }
+    let seed = try sodium(SecretBytes(random: Ed25519.seedByteCount))
+    let box = try sodium(SecretBytes(random: X25519.keyByteCount))
     return try MemberKeys(node: node, seed: seed, boxSecret: box, email: email, name: name)
   }
 
@@ -21,17 +21,16 @@ package final class MemberKeys: Sendable {
   init(
     node: NodeID, seed: consuming SecretBytes, boxSecret: consuming SecretBytes, email: String, name: String
   ) throws(GroupError) {
-    do throws(SodiumError) { expanded = try Ed25519.expand(seed) } catch { throw .sodium(error) }
+    expanded = try sodium(Ed25519.expand(seed))
     let signingKey = expanded.withUnsafeBytes { Array($0[Ed25519.seedByteCount...]) }
-    let boxKey: [UInt8]
-    do throws(SodiumError) { boxKey = try X25519.publicKey(of: boxSecret) } catch { throw .sodium(error) }
+    let boxKey = try sodium(X25519.publicKey(of: boxSecret))
     card = try MemberCard(node: node, signingKey: signingKey, boxKey: boxKey, email: email, name: name)
     self.seed = seed
     self.boxSecret = boxSecret
   }
 
   func sign(_ digest: Digest) throws(GroupError) -> [UInt8] {
-    try sodium { () throws(SodiumError) in try Ed25519.sign(digest, expanded: expanded) }
+    try sodium(Ed25519.sign(digest, expanded: expanded))
   }
 
   /// Opens what was sealed to this device.
@@ -42,9 +41,4 @@ package final class MemberKeys: Sendable {
       throw .sodium(error)
     }
   }
-}
-
-extension SodiumError {
-  /// What a signature that doesn't hold is called.
-  func forged(_ what: String) -> GroupError { self == .verificationFailed ? .forged(what) : .sodium(self) }
 }

@@ -15,8 +15,6 @@ package struct ConfirmContent: WireValue, Hashable, Sendable {
     self.vector = vector
   }
 
-  package var encodedByteCount: Int { 8 + 32 + vector.encodedByteCount }
-
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(serial)
     try writer.bytes(rosterDigest.bytes)
@@ -25,8 +23,7 @@ package struct ConfirmContent: WireValue, Hashable, Sendable {
 
   package init(from reader: inout Reader) throws(WireError) {
     serial = try reader.u64("serial")
-    let digest = try reader.bytes(Digest.byteCount, "roster digest")
-    do throws(SodiumError) { rosterDigest = try Digest(digest) } catch { throw .invalidValue(field: "roster digest") }
+    rosterDigest = try reader.digest("roster digest")
     vector = try VersionVector(from: &reader)
   }
 }
@@ -46,8 +43,6 @@ package struct SequenceTable: WireValue, Hashable, Sendable {
 
   /// How many numbers there are.
   package var count: UInt64 { rows.values.reduce(0) { $0 + $1.count } }
-
-  package var encodedByteCount: Int { rows.values.reduce(2) { $0 + StreamID.byteCount + $1.encodedByteCount } }
 
   /// Writes the canonical encoding: in ascending order of streams.
   package func encode(into writer: inout Writer) throws(WireError) {
@@ -86,8 +81,6 @@ package struct SkipContent: WireValue, Hashable, Sendable {
     self.table = table
     self.vector = vector
   }
-
-  package var encodedByteCount: Int { table.encodedByteCount + vector.encodedByteCount }
 
   package func encode(into writer: inout Writer) throws(WireError) {
     try table.encode(into: &writer)

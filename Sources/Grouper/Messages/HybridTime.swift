@@ -39,8 +39,6 @@ package struct HybridTime: WireValue, Hashable, Comparable, Sendable {
     (left.milliseconds, left.counter) < (right.milliseconds, right.counter)
   }
 
-  package var encodedByteCount: Int { 12 }
-
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(milliseconds)
     try writer.u32(counter)

@@ -93,8 +93,6 @@ package struct SequenceSet: WireValue, Hashable, Sendable {
     return result
   }
 
-  package var encodedByteCount: Int { 2 + 16 * ranges.count }
-
   package func encode(into writer: inout Writer) throws(WireError) {
     guard ranges.count <= Self.rangeLimit else { throw .limitExceeded(field: "ranges", limit: Self.rangeLimit) }
     try writer.count16(ranges.count)

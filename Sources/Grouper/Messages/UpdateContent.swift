@@ -25,10 +25,6 @@ public struct FileReference: WireValue, Hashable, Sendable, Codable {
   /// How many chunks it has.
   package var chunkCount: UInt64 { byteCount == 0 ? 0 : (byteCount - 1) / UInt64(Self.chunkByteCount) + 1 }
 
-  package var encodedByteCount: Int { Self.encodedByteCount }
-
-  static let encodedByteCount = StreamID.byteCount + 16 + 8 + 32
-
   package func encode(into writer: inout Writer) throws(WireError) {
     try author.encode(into: &writer)
     try id.encode(into: &writer)
@@ -75,15 +71,6 @@ package struct UpdateContent: WireValue, Hashable, Sendable {
   /// All files that its chunks are needed of.
   package var allFiles: [FileReference] { if case .file(let body) = body { files + [body] } else { files } }
 
-  package var encodedByteCount: Int {
-    let content =
-      switch body {
-      case .inline(let bytes): 4 + bytes.count
-      case .file(let file): file.encodedByteCount
-      }
-    return 1 + 2 + FileReference.encodedByteCount * files.count + 1 + content
-  }
-
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try writer.count16(files.count)
@@ -99,12 +86,8 @@ package struct UpdateContent: WireValue, Hashable, Sendable {
   }
 
   package init(from reader: inout Reader) throws(WireError) {
-    let version = try reader.u8("content version")
-    guard version == 1 else { throw .unsupported(field: "content version", value: UInt64(version)) }
-    let count = try reader.count16(limit: Self.fileLimit, "files")
-    var files: [FileReference] = []
-    for _ in 0..<count { files.append(try FileReference(from: &reader)) }
-    self.files = files
+    try reader.version(1, "content version")
+    files = try reader.list(reader.count16(limit: Self.fileLimit, "files"))
     if try reader.flag("body") {
       let file = try FileReference(from: &reader)
       guard file.byteCount <= Self.objectByteLimit else { throw .invalidValue(field: "body") }
@@ -127,8 +110,6 @@ package struct ChunkContent: WireValue, Hashable, Sendable {
     self.part = part
     self.bytes = bytes
   }
-
-  package var encodedByteCount: Int { 16 + 4 + 4 + bytes.count }
 
   package func encode(into writer: inout Writer) throws(WireError) {
     try file.encode(into: &writer)

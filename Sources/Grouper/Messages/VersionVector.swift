@@ -31,11 +31,6 @@ package struct VersionVector: WireValue, Hashable, Sendable {
     other.entries.allSatisfy { self[$0.key] >= $0.value }
   }
 
-  /// Whether neither has seen all that the other one has: a conflict.
-  package func isConcurrent(with other: VersionVector) -> Bool { !includes(other) && !other.includes(self) }
-
-  package var encodedByteCount: Int { 2 + 32 * entries.count }
-
   /// Writes the canonical encoding: in ascending order of streams.
   package func encode(into writer: inout Writer) throws(WireError) {
     guard entries.count <= Self.entryLimit else { throw .limitExceeded(field: "versions", limit: Self.entryLimit) }

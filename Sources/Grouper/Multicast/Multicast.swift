@@ -165,7 +165,7 @@ package struct Multicast: Sendable {
     guard message.stream != own, members[message.sender] == true, remember(message.id, at: now) else { return [] }
     let heardBefore = lastHeard[message.sender]
     lastHeard[message.sender] = now
-    counting[message.sender] = message.incarnation
+    counting[message.sender] = message.stream.incarnation
     let limit = GrouperMessage.contentByteLimit
     switch message.type {
     case .confirm:

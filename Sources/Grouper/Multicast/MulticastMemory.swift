@@ -27,13 +27,6 @@ struct MulticastMemory: WireValue, Hashable, Sendable {
     self.rows = rows
   }
 
-  var encodedByteCount: Int {
-    rows.values.reduce(1 + 2 + 24 * lastHeard.count + 2) { sum, row in
-      let questions = row.questions.reduce(2) { $0 + $1.numbers.encodedByteCount + 16 + 8 + 8 }
-      return sum + StreamID.byteCount + 1 + (row.gapSince == nil ? 0 : 8) + 2 + 24 * row.holders.count + questions
-    }
-  }
-
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try Self.write(lastHeard, into: &writer)

@@ -53,8 +53,7 @@ public final class CodableStore: SyncPlugin {
       try Row.fetchAll(
         transaction.db, sql: "SELECT object, content FROM plugin_objects WHERE class = ?", arguments: [Data(place)]
       ).map { row in
-        let key: Data = row["object"]
-        return try transaction.open(row["content"], "plugin", place, [UInt8](key))
+        try transaction.open(row["content"], "plugin", place, row.bytes("object"))
       }
     }
     let decoder = JSONDecoder()

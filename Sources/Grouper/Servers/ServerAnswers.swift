@@ -66,6 +66,18 @@ package struct SharePage: Hashable, Sendable {
   }
 }
 
+extension SharePage {
+  /// Throws ``GroupServerError/malformed(reason:)`` unless the page can follow `cursor`.
+  func check(after cursor: UInt64) throws(GroupServerError) {
+    guard next >= cursor, next <= UInt64(Int64.max) else { throw .malformed(reason: "a cursor that goes back") }
+    guard !hasMore || next > cursor else { throw .malformed(reason: "more, but no next page") }
+    guard shares.count <= ServerLimits.pageLimit else { throw .malformed(reason: "a page of too many shares") }
+    guard shares.allSatisfy({ $0.bytes.count <= ServerLimits.shareByteLimit }) else {
+      throw .malformed(reason: "a share that is too large")
+    }
+  }
+}
+
 /// How a group stands on a server.
 package struct ServerGroupInfo: Hashable, Sendable {
   /// Seconds that shares live.

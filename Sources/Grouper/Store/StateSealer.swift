@@ -10,6 +10,12 @@ public protocol StateSealer: Sendable {
   func open(_ sealed: [UInt8], context: [UInt8]) throws(GroupError) -> SecretBytes
 }
 
+extension StateSealer {
+  func seal(secret: borrowing SecretBytes, context: [UInt8]) throws(GroupError) -> [UInt8] {
+    try seal(secret.bytes, context: context)
+  }
+}
+
 /// Seals under a key of 32 bytes: crypto_secretbox with random nonces, under a key derived for each context.
 public final class KeySealer: StateSealer {
   private let key: SecretBytes
