@@ -26,7 +26,6 @@ struct GroupState: Sendable {
   /// Servers of the newest roster.
   var currentLinks: [LinkRecord] { roster.servers.compactMap { link($0) } }
 
-  /// How long a gap is left alone.
   static func grace(ttl: UInt64, limit: UInt64) -> UInt64 { min(ttl / 100, limit) }
 
   /// Where it is kept when others are to be told how far this device is.

@@ -1,11 +1,9 @@
 import Sodium
 import WireCodec
 
-/// From blobs on servers to messages.
 extension Grouper {
   func listen(_ callback: @escaping @Sendable (ReceiveReport) -> Void) { listeners.append(callback) }
 
-  /// Looks for news on all servers once.
   func receive() async throws(GroupError) -> ReceiveReport {
     let state = try require()
     let links = state.links
@@ -44,7 +42,7 @@ extension Grouper {
       guard environment.hasRoom() else {
         storeFault = .noRoom
         // Once for all servers, until there is room again.
-        if !lacksRoom { environment.tell(.storeFailed(reason: "\(GroupError.noRoom)")) }
+        if !lacksRoom { tellFault(.noRoom) }
         lacksRoom = true
         return false
       }
@@ -75,7 +73,7 @@ extension Grouper {
         }
       } catch {
         storeFault = error
-        environment.tell(.storeFailed(reason: "\(error)"))
+        tellFault(error)
         return false
       }
       guard page.hasMore else { return true }
@@ -108,11 +106,10 @@ extension Grouper {
   /// An owner whose database was put back from a copy may have keys that have been replaced since. With the master key it has new ones.
   private func renewOwnKey(_ place: RosterServer) async {
     guard let state, state.isOwner, let index = state.roster.servers.firstIndex(of: place),
-      let master = state.link(place)?.masterKey
+      let access = state.link(place)?.ownerAccess
     else { return }
     let user = state.roster.owner.users[index]
     do throws(GroupServerError) {
-      let access = GroupAccess(group: place.group, key: master)
       let key = try await server(at: place.address).rotateKey(of: user, access)
       try? change { transaction, state in
         try transaction.put(place, access: key)
@@ -261,7 +258,6 @@ extension Grouper {
     }
   }
 
-  /// Does what the multicast says.
   func perform(
     _ effects: [MulticastEffect], _ transaction: GroupTransaction, _ state: inout GroupState
   ) throws {

@@ -126,7 +126,6 @@ extension Grouper {
     }
   }
 
-  /// Notes that servers were called off.
   func noteSilence(_ servers: Set<RosterServer>) throws(GroupError) {
     guard !servers.isEmpty, !Task.isCancelled else { return }
     let error = GroupServerError.unreachable(reason: "it keeps silent, while enough others have answered")

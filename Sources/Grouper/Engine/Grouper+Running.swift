@@ -81,7 +81,7 @@ extension Grouper {
     do throws(GroupError) {
       _ = try await report(answered)
       try change { transaction, state in try doWhatIsDue(transaction, &state) }
-    } catch { environment.tell(.storeFailed(reason: "\(error)")) }
+    } catch { tellFault(error) }
     uploads.signal()
   }
 
@@ -89,7 +89,7 @@ extension Grouper {
   private func keepUploading(to server: RosterServer) async {
     while !Task.isCancelled {
       let seen = uploads.count
-      do throws(GroupError) { try dealAll() } catch { environment.tell(.storeFailed(reason: "\(error)")) }
+      do throws(GroupError) { try dealAll() } catch { tellFault(error) }
       await upload(to: server, isForced: false)
       await uploads.wait(after: seen)
     }
@@ -104,7 +104,7 @@ extension Grouper {
       do throws(GroupError) {
         try await finishTasks(sparing: true)
         try change { transaction, state in try doWhatIsDue(transaction, &state) }
-      } catch { environment.tell(.storeFailed(reason: "\(error)")) }
+      } catch { tellFault(error) }
       uploads.signal()
     }
   }

@@ -2,7 +2,6 @@ import ShamirKit
 import Sodium
 import WireCodec
 
-/// From a change to what servers have of it.
 extension Grouper {
   func update(_ object: any Sendable) async throws(GroupError) {
     let marshalled: MarshalledObject
@@ -139,7 +138,6 @@ extension Grouper {
     }
   }
 
-  /// Puts what is due on one server.
   func upload(to place: RosterServer, isForced: Bool) async {
     var tried: Set<Int64> = []
     while let link = state?.link(place), isForced || link.isDue(at: environment.now()) {
@@ -155,7 +153,7 @@ extension Grouper {
         guard !results.isEmpty, try note(results, link), !Task.isCancelled else { return }
       } catch {
         storeFault = error
-        return environment.tell(.storeFailed(reason: "\(error)"))
+        return tellFault(error)
       }
     }
   }
@@ -265,7 +263,7 @@ extension Grouper {
         try transaction.useNextKey(of: place)
         try state.reload(place, transaction)
       }
-    } catch { environment.tell(.storeFailed(reason: "\(error)")) }
+    } catch { tellFault(error) }
   }
 
   /// Twice as long each time, from a second up to ten minutes, half of it by chance.

@@ -62,8 +62,7 @@ extension Grouper {
 
   /// Whether a member is to be told of a key.
   private func finish(_ task: OwnerTask) async throws(GroupError) -> Bool {
-    guard let master = state?.link(task.server)?.masterKey else { return false }
-    let access = GroupAccess(group: task.server.group, key: master)
+    guard let access = state?.link(task.server)?.ownerAccess else { return false }
     switch task.kind {
     case .removeUser:
       try await calledInTime(task.server.address) { server throws(GroupServerError) in
@@ -99,7 +98,6 @@ extension Grouper {
     return try result.get()
   }
 
-  /// Tells members whose keys to servers have changed.
   private func tell(_ nodes: Set<NodeID>) throws(GroupError) {
     try change { transaction, state in
       // A new number, so that a member's confirm tells whether he has his keys.

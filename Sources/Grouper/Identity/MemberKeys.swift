@@ -2,15 +2,13 @@ import Sodium
 
 /// This device's keys of one group.
 package final class MemberKeys: Sendable {
-  /// What the others know.
   package let card: MemberCard
-  /// The Ed25519 seed.
+  /// Ed25519.
   let seed: SecretBytes
-  /// The X25519 secret.
+  /// X25519.
   let boxSecret: SecretBytes
   private let expanded: SecretBytes
 
-  /// Makes keys for the device `node`.
   package static func generate(node: NodeID, email: String, name: String) throws(GroupError) -> MemberKeys {
     let seed = try sodium(SecretBytes(random: Ed25519.seedByteCount))
     let box = try sodium(SecretBytes(random: X25519.keyByteCount))
@@ -33,7 +31,6 @@ package final class MemberKeys: Sendable {
     try sodium(Ed25519.sign(digest, expanded: expanded))
   }
 
-  /// Opens what was sealed to this device.
   func open(_ sealed: RawSpan) throws(GroupError) -> SecretBytes {
     do throws(SodiumError) {
       return try X25519.open(sealed, publicKey: card.boxKey, secret: boxSecret)

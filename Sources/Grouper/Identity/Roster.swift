@@ -72,7 +72,6 @@ package struct Roster: Hashable, Sendable {
   package var issued: UInt64
   /// The application (the papers' `appId`).
   package let application: String
-  /// What the owner calls the group.
   package var name: String
   /// k: servers that a message can be recovered from.
   package var threshold: Int
@@ -80,12 +79,10 @@ package struct Roster: Hashable, Sendable {
   package var sufficient: Int
   /// Seconds that servers keep shares.
   package var ttl: UInt32
-  /// All n of them.
   package var servers: [RosterServer]
   /// The owner first.
   package var members: [RosterMember]
 
-  /// The group's id.
   package static func groupID(owner signingKey: [UInt8], nonce: [UInt8]) throws(GroupError) -> GroupID {
     GroupID(try publicHash("vault/group-id/v1", [signingKey, nonce]))
   }
@@ -153,13 +150,11 @@ package struct Roster: Hashable, Sendable {
     }
   }
 
-  /// The one who makes rosters.
   package var owner: RosterMember { members[0] }
 
   /// The member with this device, or the one who was.
   package func member(_ node: NodeID) -> RosterMember? { members.first { $0.card.node == node } }
 
-  /// Devices of those who are members now.
   package var activeNodes: [NodeID] { members.filter(\.isActive).map(\.card.node) }
 }
 

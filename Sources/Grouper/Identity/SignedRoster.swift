@@ -7,7 +7,6 @@ package struct SignedRoster: Hashable, Sendable {
   /// As it was signed and is handed on: the roster, then 64 bytes of signature.
   package let bytes: [UInt8]
 
-  /// Signs a roster with the owner's keys.
   package init(_ roster: Roster, by owner: MemberKeys) throws(GroupError) {
     try roster.check()
     guard roster.owner.card == owner.card else { throw .notOwner }

@@ -30,7 +30,6 @@ package struct ConfirmContent: WireValue, Hashable, Sendable {
 
 /// Content of *resend*, and part of that of *skip*: sequence numbers by stream.
 package struct SequenceTable: WireValue, Hashable, Sendable {
-  /// Longest encoding: what a message may hold.
   package static let byteLimit = GrouperMessage.contentByteLimit
 
   /// Numbers by stream; none of the sets is empty.
@@ -41,7 +40,6 @@ package struct SequenceTable: WireValue, Hashable, Sendable {
 
   package var isEmpty: Bool { rows.isEmpty }
 
-  /// How many numbers there are.
   package var count: UInt64 { rows.values.reduce(0) { $0 + $1.count } }
 
   /// Writes the canonical encoding: in ascending order of streams.
@@ -72,7 +70,6 @@ package struct SequenceTable: WireValue, Hashable, Sendable {
 /// Content of *skip*: messages that mean nothing any more, and how far its sender has come, so that whoever takes its word
 /// learns of what took their place.
 package struct SkipContent: WireValue, Hashable, Sendable {
-  /// What is skipped.
   package let table: SequenceTable
   /// As in *confirm*.
   package let vector: VersionVector

@@ -32,7 +32,6 @@ package struct GrouperMessage: Hashable, Sendable {
   package let group: GroupID
   /// The epoch in which it was made. It may be sent again in a later one.
   package let epoch: UInt32
-  /// Its own name.
   package let id: MessageID
   /// Counts the sender's normal messages from 1; 0 for control messages.
   package let sequence: UInt64

@@ -12,7 +12,6 @@ package struct MessageView: Codable, Hashable, Sendable {
   package let objectId: String
   /// Node identifiers of the receivers, or `*`.
   package let receiverId: [String]
-  /// Node identifier of the sender.
   package let senderId: NodeID
   package let email: String
   package let name: String

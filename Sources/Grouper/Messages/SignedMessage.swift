@@ -7,7 +7,6 @@ package struct SignedMessage: Hashable, Sendable {
   /// As it was signed: the message, then 64 bytes of signature.
   package let bytes: [UInt8]
 
-  /// Signs a message with its sender's keys.
   package init(_ message: GrouperMessage, by keys: MemberKeys) throws(GroupError) {
     guard message.sender == keys.card.node else { throw .unknownMember(message.sender) }
     let encoded = try wire(message.encoded())

@@ -22,7 +22,6 @@ public struct FileReference: WireValue, Hashable, Sendable, Codable {
     self.digest = digest.bytes
   }
 
-  /// How many chunks it has.
   package var chunkCount: UInt64 { byteCount == 0 ? 0 : (byteCount - 1) / UInt64(Self.chunkByteCount) + 1 }
 
   package func encode(into writer: inout Writer) throws(WireError) {
@@ -48,7 +47,6 @@ package struct UpdateContent: WireValue, Hashable, Sendable {
   package static let objectByteLimit: UInt64 = 64 << 20
   package static let fileLimit = 1024
 
-  /// Where the object is.
   package enum Body: Hashable, Sendable {
     case inline([UInt8])
     /// In chunks that came before.
@@ -99,18 +97,14 @@ package struct UpdateContent: WireValue, Hashable, Sendable {
 }
 
 /// Content of *chunk*: which part of which file, and its bytes.
-package struct ChunkContent: WireValue, Hashable, Sendable {
+package struct ChunkContent: Hashable, Sendable {
   package let file: FileID
   /// Which part, from 0.
   package let part: UInt32
   package let bytes: [UInt8]
+}
 
-  package init(file: FileID, part: UInt32, bytes: [UInt8]) {
-    self.file = file
-    self.part = part
-    self.bytes = bytes
-  }
-
+extension ChunkContent: WireValue {
   package func encode(into writer: inout Writer) throws(WireError) {
     try file.encode(into: &writer)
     try writer.u32(part)

@@ -9,7 +9,6 @@ package struct VersionVector: WireValue, Hashable, Sendable {
   /// Sequence numbers by stream; none of them 0.
   package private(set) var entries: [StreamID: UInt64]
 
-  /// Has seen nothing.
   package init() { entries = [:] }
 
   /// Takes entries; those of 0 are left out.

@@ -96,7 +96,6 @@ extension Multicast {
   /// How long one who was asked isn't asked again.
   private func wait(_ attempt: Int) -> UInt64 { settings.ttl << UInt64(min(attempt, 2)) }
 
-  /// When a question was asked.
   private func time(of question: StreamProgress.Question) -> UInt64 {
     question.until - min(question.until, wait(question.attempt))
   }

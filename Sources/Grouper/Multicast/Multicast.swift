@@ -11,9 +11,7 @@
 /// and to nothing else. Control messages have no number, are told apart by their ids, and never ask to be sent again: the next
 /// confirm does their work.
 package struct Multicast: Sendable {
-  /// What this member counts.
   package private(set) var own: StreamID
-  /// How it behaves; may change with the group.
   package var settings: MulticastSettings
   /// When the last confirm was sent.
   package private(set) var lastConfirm: UInt64?
@@ -42,26 +40,18 @@ package struct Multicast: Sendable {
   static let beliefLimit = 16
   /// Milliseconds after a confirm before another one tells somebody who has come back.
   static let promiseLimit: UInt64 = 60_000
-  /// Most ids of control messages that are remembered.
   static let controlLimit = 65_536
 
   /// What is kept of one stream from one start of a program to the next.
   package struct Kept: Hashable, Sendable {
     /// All up to here have been delivered.
-    package var contiguous: UInt64
+    package var contiguous: UInt64 = 0
     /// Later ones that are kept.
-    package var held: SequenceSet
+    package var held = SequenceSet()
     /// The newest that a message has shown.
-    package var known: UInt64
-
-    package init(contiguous: UInt64 = 0, held: SequenceSet = SequenceSet(), known: UInt64 = 0) {
-      self.contiguous = contiguous
-      self.held = held
-      self.known = known
-    }
+    package var known: UInt64 = 0
   }
 
-  /// Goes on from what was kept.
   package init(
     own: StreamID, settings: MulticastSettings, kept: [StreamID: Kept] = [:], lastConfirm: UInt64? = nil
   ) {
@@ -78,7 +68,6 @@ package struct Multicast: Sendable {
     }
   }
 
-  /// Says who is in the group, and who was.
   package mutating func setMembers(_ roster: Roster) {
     members = Dictionary(uniqueKeysWithValues: roster.members.map { ($0.card.node, $0.isActive) })
   }

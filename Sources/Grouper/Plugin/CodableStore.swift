@@ -30,7 +30,6 @@ public final class CodableStore: SyncPlugin {
     self.entities = entities.map { $0.className }
   }
 
-  /// True.
   public var storesOwnUpdates: Bool { true }
 
   // MARK: - Reading
@@ -46,7 +45,6 @@ public final class CodableStore: SyncPlugin {
     return try content.map { try JSONDecoder().decode(type, from: Data($0)) }
   }
 
-  /// All objects of a type.
   public func objects<Object: GroupObject>(_ type: Object.Type) throws -> [Object] {
     let place = try store.index(type.className, nil)
     let contents: [[UInt8]] = try store.read { transaction in

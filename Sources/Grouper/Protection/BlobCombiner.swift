@@ -3,9 +3,7 @@ import Sodium
 
 /// Any k blobs of one dealing give the message back.
 package enum BlobCombiner {
-  /// What k or more blobs have given.
   package struct Result: Sendable {
-    /// The signed message's bytes.
     package let message: [UInt8]
     /// Blobs whose share isn't what the commitments say, by index: their servers, or their sender, are at fault.
     package let faulty: [UInt8]
@@ -89,6 +87,5 @@ extension GroupBlob {
     return blob.header
   }
 
-  /// Gives the share away.
   consuming func takeShare() -> KeyShare { share }
 }

@@ -10,9 +10,7 @@ import WireCodec
 /// clear are the epoch, and lengths: n and k can be worked out of the box's, and about how long the message is of the rest's.
 package struct GroupBlob: ~Copyable {
   package let header: BlobHeader
-  /// This server's share of the key.
   package let share: KeyShare
-  /// This server's fragment of the ciphertext.
   package let fragment: [UInt8]
 
   static let version: UInt8 = 1
@@ -87,7 +85,6 @@ package struct GroupBlob: ~Copyable {
     return header
   }
 
-  /// Writes a blob.
   static func seal(
     header: BlobHeader, share: borrowing KeyShare, fragment: [UInt8], nonce: [UInt8], key: EpochKey
   ) throws(GroupError) -> [UInt8] {

@@ -11,7 +11,6 @@ import WireCodec
 package struct MessageDealing: Sendable {
   /// Longest message, with its signature.
   package static let messageByteLimit = 576 << 10
-  /// Longest ciphertext.
   static let ciphertextByteLimit = 640 << 10
   /// Before a message and its padding: how long it is.
   static let lengthByteCount = 4

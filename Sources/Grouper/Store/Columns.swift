@@ -41,9 +41,7 @@ extension StreamID {
 }
 
 extension UInt64 {
-  /// As SQLite takes it.
   var column: Int64 { Int64(clamping: self) }
 }
 
-/// Eight bytes of a number.
 func octets(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }

@@ -10,7 +10,6 @@ import WireCodec
 /// Every operation is one immediate transaction that is durable when it returns (WAL, FULL, secure_delete). No clock is read
 /// here: times are milliseconds since 1970, passed in. One process at a time uses a store.
 public final class GroupStore: Sendable {
-  /// Where it lies.
   package let path: String
   let sealer: any StateSealer
   let pool: DatabasePool
@@ -135,7 +134,6 @@ public final class GroupStore: Sendable {
       + octets(UInt64(bitPattern: Int64(status.st_ctim.tv_nsec)))
   }
 
-  /// The database's inode.
   private static func place(_ path: String) throws(GroupError) -> [UInt8] {
     var status = stat()
     guard stat(path, &status) == 0 else { throw .system(path) }
@@ -161,7 +159,6 @@ public final class GroupStore: Sendable {
     return try newIncarnation(transaction)
   }
 
-  /// Another one from now on.
   func newIncarnation(_ transaction: GroupTransaction) throws -> UInt64 {
     let drawn = try Randomness.bytes(8).reduce(0) { $0 << 8 | UInt64($1) } | 1
     try transaction.set("incarnation", to: drawn)
@@ -193,7 +190,6 @@ public final class GroupStore: Sendable {
     return pool
   }
 
-  /// One immediate transaction.
   func write<Value>(_ body: (GroupTransaction) throws -> Value) throws(GroupError) -> Value {
     try GroupStopwatch.measure(.store, inTransaction(body))
   }
@@ -212,7 +208,6 @@ public final class GroupStore: Sendable {
     } catch { throw GroupError(database: error) }
   }
 
-  /// One consistent view.
   func read<Value>(_ body: (GroupTransaction) throws -> Value) throws(GroupError) -> Value {
     try GroupStopwatch.measure(.store, inView(body))
   }

@@ -3,7 +3,6 @@ import GRDB
 import Sodium
 import WireCodec
 
-/// A message of the log.
 struct LogRecord {
   let position: Int64
   let signed: SignedMessage
@@ -162,7 +161,6 @@ extension GroupTransaction {
 
   // MARK: - Files
 
-  /// How many parts of a file are here.
   func chunkCount(_ file: FileReference) throws -> UInt64 {
     let count = try Int64.fetchOne(
       db, sql: "SELECT count(DISTINCT part) FROM log WHERE file = ? AND sender = ? AND part < ? AND delivered = 1",
@@ -180,7 +178,6 @@ extension GroupTransaction {
     return content.bytes
   }
 
-  /// Objects with several versions.
   func conflicts() throws -> [ObjectName] {
     try Row.fetchAll(db, sql: "SELECT object, state FROM objects").compactMap { row in
       let state = try ObjectState.decode(

@@ -15,7 +15,6 @@ enum OutboxKind: Int64 {
   case roster = 3
 }
 
-/// A message that is to be sent.
 struct OutboxRecord {
   let id: Int64
   let receivers: [NodeID]
@@ -24,7 +23,6 @@ struct OutboxRecord {
   let epoch: UInt32?
 }
 
-/// A blob that is to be put.
 struct ParcelRecord: Sendable {
   let outbox: Int64
   let server: RosterServer
@@ -41,7 +39,6 @@ public struct OutboxCount: Hashable, Sendable {
   public let parcels: Int
 }
 
-/// Messages to be sent, and their blobs.
 extension GroupTransaction {
   private static func list<Kind>(_ ids: [Identifier<Kind>]) -> Data { Data(ids.flatMap(\.bytes)) }
 
@@ -51,7 +48,6 @@ extension GroupTransaction {
     return stride(from: 0, to: bytes.count, by: 16).compactMap { Identifier<Kind>(bytes[$0..<($0 + 16)]) }
   }
 
-  /// Puts a message into the outbox.
   func enqueue(
     _ message: SignedMessage, kind: OutboxKind, to receivers: [NodeID], epoch: UInt32? = nil, at now: UInt64
   ) throws {
@@ -103,10 +99,8 @@ extension GroupTransaction {
     try db.execute(sql: "UPDATE outbox SET dealt_epoch = ? WHERE id = ?", arguments: [Int64(epoch), id])
   }
 
-  /// Forgets a message that can't be sent.
   func forget(_ id: Int64) throws { try db.execute(sql: "DELETE FROM outbox WHERE id = ?", arguments: [id]) }
 
-  /// What is to be put on a server now, in order.
   func due(_ server: RosterServer, at now: UInt64, limit: Int) throws -> [ParcelRecord] {
     try Row.fetchAll(
       db,
@@ -147,7 +141,6 @@ extension GroupTransaction {
       arguments: [parcel.outbox, parcel.outbox])
   }
 
-  /// Notes that a server hasn't taken a blob.
   func setFailed(_ parcel: ParcelRecord, _ reason: String, next: UInt64) throws {
     try db.execute(
       sql: """
@@ -170,7 +163,6 @@ extension GroupTransaction {
       parcels: try Int.fetchOne(db, sql: "SELECT count(*) FROM parcels WHERE done_at IS NULL") ?? 0)
   }
 
-  /// Why servers don't take what waits for them.
   func refusals(_ servers: [RosterServer]) throws -> [RosterServer: String] {
     var reasons: [RosterServer: String] = [:]
     for server in servers {

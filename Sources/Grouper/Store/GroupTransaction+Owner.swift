@@ -16,7 +16,6 @@ struct OwnerTask: Sendable {
   let kind: Kind
 }
 
-/// What only a group's owner keeps.
 extension GroupTransaction {
   func add(_ kind: OwnerTask.Kind, _ server: RosterServer, _ user: ServerUserID, of node: NodeID) throws {
     try db.execute(

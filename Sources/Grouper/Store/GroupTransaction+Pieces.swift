@@ -9,12 +9,10 @@ struct PieceRecord: Sendable {
   let blob: [UInt8]
 }
 
-/// Blobs that have come from servers.
 extension GroupTransaction {
   /// Most blobs of a server that wait for a key that isn't here, and most bytes of them: nobody can tell whether they are worth it.
   static var unopenedLimit: (count: Int, bytes: Int) { (64, 16 << 20) }
 
-  /// Whether a dealing has made its message.
   func hasSeen(_ dealing: DealingID) throws -> Bool {
     try Int.fetchOne(db, sql: "SELECT 1 FROM seen WHERE dealing = ?", arguments: [dealing.column]) != nil
   }
@@ -34,7 +32,6 @@ extension GroupTransaction {
       db, sql: "SELECT count(*) FROM pieces WHERE dealing = ?", arguments: [dealing.column]) ?? 0
   }
 
-  /// Keeps a blob whose key isn't here yet.
   func keepUnopened(_ blob: [UInt8], from address: String, epoch: UInt32, at now: UInt64) throws {
     while let row = try Row.fetchOne(
       db,
@@ -59,14 +56,12 @@ extension GroupTransaction {
     return PieceRecord(address: row["address"], index: UInt8(truncatingIfNeeded: index), blob: row.bytes("blob"))
   }
 
-  /// All blobs of a dealing.
   func pieces(_ dealing: DealingID) throws -> [PieceRecord] {
     try Row.fetchAll(
       db, sql: "SELECT * FROM pieces WHERE dealing = ? ORDER BY id", arguments: [dealing.column]
     ).map(piece)
   }
 
-  /// Takes the blobs out that waited for a key.
   func takeUnopened(_ epoch: UInt32) throws -> [PieceRecord] {
     let rows = try Row.fetchAll(
       db, sql: "SELECT * FROM pieces WHERE dealing IS NULL AND epoch = ? ORDER BY id", arguments: [Int64(epoch)])

@@ -9,7 +9,6 @@ struct EpochRecord: Sendable {
   let roster: SignedRoster
 }
 
-/// A server, as this member uses it.
 struct LinkRecord: Sendable {
   let server: RosterServer
   let accessKey: ServerKey
@@ -22,9 +21,11 @@ struct LinkRecord: Sendable {
   let answered: UInt64?
   let lastError: String?
   let damaged: UInt64
+
+  /// What the owner's calls are made with; nil for who isn't.
+  var ownerAccess: GroupAccess? { masterKey.map { GroupAccess(group: server.group, key: $0) } }
 }
 
-/// Single values, keys, rosters and servers.
 extension GroupTransaction {
   // MARK: - Single values
 
@@ -180,7 +181,6 @@ extension GroupTransaction {
       arguments: [server.address, server.group.column])
   }
 
-  /// Notes how a call to a server ended.
   func note(_ server: RosterServer, error: String?, failures: Int, next: UInt64, at now: UInt64) throws {
     try db.execute(
       sql: """

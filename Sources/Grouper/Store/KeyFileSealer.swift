@@ -19,7 +19,6 @@ public final class KeyFileSealer: StateSealer {
     try sealer.seal(plaintext, context: context)
   }
 
-  /// Opens a record.
   public func open(_ sealed: [UInt8], context: [UInt8]) throws(GroupError) -> SecretBytes {
     try sealer.open(sealed, context: context)
   }

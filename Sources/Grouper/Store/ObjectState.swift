@@ -2,18 +2,14 @@ package import WireCodec
 
 /// One version of an object, made by one message.
 package struct ObjectVersion: Hashable, Sendable {
-  /// What it has seen.
   package let version: VersionVector
   /// When it was made, after everything that it has seen.
   package let time: HybridTime
   /// Who made it, in which counting.
   package let stream: StreamID
-  /// With which message.
   package let sequence: UInt64
-  /// Whether it says that the object is gone.
   package let isDeletion: Bool
 
-  /// Who made it.
   package var sender: NodeID { stream.node }
 
   init(_ message: GrouperMessage) {

@@ -41,7 +41,6 @@ public final class KeySealer: StateSealer {
     } catch { throw .sodium(error) }
   }
 
-  /// Opens a record.
   public func open(_ sealed: [UInt8], context: [UInt8]) throws(GroupError) -> SecretBytes {
     let count = SecretBox.nonceByteCount
     guard sealed.count >= count + SecretBox.overhead else { throw .damaged("a sealed record") }
