@@ -42,13 +42,13 @@ public actor PeerSession {
   init(_ setup: consuming FinishedSetup, transport: any PeerTransport, role: SessionRole) {
     peerKeys = setup.peerCard.keys
     peerCard = setup.peerCard
-    handshakeHash = setup.handshakeHash
+    handshakeHash = setup.link.handshakeHash
     self.role = role
     self.transport = transport
     remoteDescription = transport.remoteDescription
     inbound = setup.inbound
-    sending = setup.sending
-    receiving = setup.receiving
+    sending = setup.link.sending
+    receiving = setup.link.receiving
   }
 
   /// Sends a message of `count` bytes, which `body` writes straight into secret memory; only ciphertext leaves it.
@@ -101,7 +101,7 @@ public actor PeerSession {
   func nextMessage(limit: @Sendable (UInt16) -> Int?) async throws(SessionError) -> ReceivedMessage {
     guard await receiveGate.enter() else { throw .transport(.closed) }
     defer { receiveGate.leave() }
-    if hasEnded { return try ReceivedMessage(empty: .goodbye, type: ReceivedMessage.goodbyeType) }
+    if hasEnded { return try .goodbye() }
     if let failure { throw failure }
     do throws(SessionError) {
       return try await nextMessage(limit)
@@ -115,7 +115,7 @@ public actor PeerSession {
     let first = try await firstFrame()
     guard first > 0 else {
       hasEnded = true
-      return try ReceivedMessage(empty: .goodbye, type: ReceivedMessage.goodbyeType)
+      return try .goodbye()
     }
     let (length, type) = try header(in: first)
     let known = limit(type)
@@ -133,8 +133,8 @@ public actor PeerSession {
       try await nextFrame(count, into: &body, at: offset)
       offset += count
     }
-    guard known != nil else { return try ReceivedMessage(empty: .unknown, type: type) }
-    return ReceivedMessage(.message, type: type, body: body)
+    guard known != nil else { return try .unknown(type: type) }
+    return ReceivedMessage(type: type, body: body)
   }
 
   /// Opens a message's first frame into the session's own memory and gives the number of bytes in it.

@@ -1,6 +1,5 @@
 /// One direction of a session: the Noise cipher, and the rekeying after a fixed number of messages.
 struct SessionCipher: ~Copyable, Sendable {
-  /// Messages between two rekeyings.
   static let rekeyInterval: UInt64 = 1 << 16
   /// Most bytes of plaintext in one frame.
   static let pieceLimit = NoiseHandshake.messageLimit - CipherState.overhead

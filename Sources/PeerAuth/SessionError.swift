@@ -40,6 +40,11 @@ public enum SessionError: Error, Sendable, Hashable {
   init(_ error: TransportError) { self = error == .timedOut ? .timedOut : .transport(error) }
 }
 
+/// A step of the handshake: whatever goes wrong in it ends the session.
+func step<Result: ~Copyable>(_ body: @autoclosure () throws(NoiseError) -> Result) throws(SessionError) -> Result {
+  do throws(NoiseError) { return try body() } catch { throw SessionError(error) }
+}
+
 extension SessionError: DeadlineError {
   package static var deadlinePassed: SessionError { .timedOut }
 }
