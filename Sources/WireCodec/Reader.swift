@@ -23,14 +23,6 @@ package struct Reader: ~Escapable {
     return taken
   }
 
-  /// All bytes up to the end as a view.
-  @_lifetime(copy self)
-  package mutating func spanToEnd() -> RawSpan {
-    let taken = rest
-    rest = rest.extracting(droppingFirst: rest.byteCount)
-    return taken
-  }
-
   /// The next `count` public bytes, copied.
   package mutating func bytes(_ count: Int, _ field: StaticString) throws(WireError) -> [UInt8] {
     let taken = try span(count, field)
