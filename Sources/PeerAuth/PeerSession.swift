@@ -84,7 +84,7 @@ public actor PeerSession {
         let frames = try message.withUnsafeBytes { (bytes) throws(SessionError) in
           try sending.frames(of: UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + count)]))
         }
-        try await write(frames)
+        try await Self.write(frames, to: transport)
         offset += count
       }
     } catch {
@@ -92,10 +92,6 @@ public actor PeerSession {
       throw error
     }
     outgoing.give(message)
-  }
-
-  private func write(_ bytes: [UInt8]) async throws(SessionError) {
-    do throws(TransportError) { try await transport.write(bytes) } catch { throw SessionError(error) }
   }
 
   func nextMessage(limit: @Sendable (UInt16) -> Int?) async throws(SessionError) -> ReceivedMessage {
@@ -187,6 +183,10 @@ public actor PeerSession {
     frame?.wipe()
   }
 
+  static func write(_ bytes: [UInt8], to transport: any PeerTransport) async throws(SessionError) {
+    do throws(TransportError) { try await transport.write(bytes) } catch { throw SessionError(error) }
+  }
+
   /// The next bytes of a transport that must not have ended.
   static func read(from transport: any PeerTransport, atMost limit: Int) async throws(SessionError) -> [UInt8] {
     let chunk: [UInt8]
@@ -201,7 +201,7 @@ public actor PeerSession {
     if let failure { throw failure }
     guard !hasSaidGoodbye else { return }
     hasSaidGoodbye = true
-    do throws(SessionError) { try await write(try goodbye()) } catch {
+    do throws(SessionError) { try await Self.write(try goodbye(), to: transport) } catch {
       await end(with: error)
       throw error
     }
@@ -217,7 +217,7 @@ public actor PeerSession {
   func hangUp() async {
     if failure == nil, sendGate.enterNow() {
       failure = .transport(.closed)
-      if !hasSaidGoodbye, let goodbye = try? goodbye() { try? await write(goodbye) }
+      if !hasSaidGoodbye, let goodbye = try? goodbye() { try? await Self.write(goodbye, to: transport) }
       sendGate.leave()
     }
     await end(with: .transport(.closed))

@@ -15,10 +15,8 @@ struct SessionCipher: ~Copyable, Sendable {
   mutating func seal(
     _ plaintext: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) throws(SessionError) {
-    do throws(NoiseError) {
-      try cipher.seal(plaintext, into: output)
-      try advance()
-    } catch { throw SessionError(error) }
+    try step(cipher.seal(plaintext, into: output))
+    try step(advance())
   }
 
   mutating func open(

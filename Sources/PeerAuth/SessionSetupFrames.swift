@@ -97,9 +97,7 @@ extension SessionSetup {
     try content.span.bytes.withUnsafeBytes { (bytes) throws(SessionError) in try link.sending.frames(of: bytes) }
   }
 
-  private func put(_ bytes: [UInt8]) async throws(SessionError) {
-    do throws(TransportError) { try await transport.write(bytes) } catch { throw SessionError(error) }
-  }
+  private func put(_ bytes: [UInt8]) async throws(SessionError) { try await PeerSession.write(bytes, to: transport) }
 
   mutating func read(_ count: Int) async throws(SessionError) -> [UInt8] { try await read(in: count...count) }
 
