@@ -112,27 +112,27 @@ let package = Package(
     library("WireCodec", []),
     library("QRCode", ["CQRencode"]),
     library("SystemBus", ["CShims"]),
-    library("Threading", []),
+    library("Concurrency", []),
     library("Sandbox", ["CShims"]),
 
     // Floor 2: the cryptography of the vault, values in and values out.
     library("Courier", ["WireCodec"]),
     library("ShamirKit", ["CISAL", "Sodium", "WireCodec"]),
     library("SealedPayload", ["Sodium", "WireCodec"]),
-    library("PeerAuth", ["Sodium", "WireCodec"]),
+    library("PeerAuth", ["Concurrency", "Sodium", "WireCodec"]),
     library("CallbackURL", ["Sodium"]),
     library("HTTPRequests", ["Sodium"]),
-    .target(name: "XMPPRequests", dependencies: ["CSodium", "Sodium", "Threading"], swiftSettings: optimised),
+    .target(name: "XMPPRequests", dependencies: ["CSodium", "Sodium", "Concurrency"], swiftSettings: optimised),
 
     // Floor 3: messages, bytes between peers, and what is kept.
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
-    library("PeerLink", ["PeerAuth", "SystemBus", "Threading", "CShims", nioCore, nioPosix]),
+    library("PeerLink", ["PeerAuth", "SystemBus", "Concurrency", "CShims", nioCore, nioPosix]),
     library("VaultStore", ["CShims", "Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
     library("Grouper", ["CShims", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", grdb]),
-    library("HTTPLink", ["CCurl", "CCurlShims", "HTTPRequests", "Sodium", "Threading"]),
-    library("XMPPLink", ["CStrophe", "CStropheShims", "Sodium", "Threading", "XMPPRequests"]),
+    library("HTTPLink", ["CCurl", "CCurlShims", "HTTPRequests", "Sodium", "Concurrency"]),
+    library("XMPPLink", ["CStrophe", "CStropheShims", "Sodium", "Concurrency", "XMPPRequests"]),
     // What `vault` and vault-net say to each other, and the side of `vault`.
-    library("NetLink", ["HTTPRequests", "Sodium", "Threading", "WireCodec", "XMPPRequests"]),
+    library("NetLink", ["HTTPRequests", "Sodium", "Concurrency", "WireCodec", "XMPPRequests"]),
 
     // Floor 4: what a vault does, and how groups reach servers.
     library("GroupLink", ["Grouper", "HTTPRequests", "Sodium"]),
@@ -141,15 +141,15 @@ let package = Package(
     library(
       "SecretVault",
       [
-        "Courier", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec",
-        logging,
+        "Concurrency", "Courier", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium",
+        "WireCodec", logging,
       ]),
-    // The service that keeps shares for groups, and its program: below are only `Sodium` and `Threading`, and no part of
+    // The service that keeps shares for groups, and its program: below are only `Sodium` and `Concurrency`, and no part of
     // `vault` needs them.
     .target(
       name: "ShareServer",
       dependencies: [
-        "CHiredis", "CHiredisShims", "Sodium", "Threading", grdb, hummingbird, hummingbirdTLS, httpTypes, lifecycle,
+        "CHiredis", "CHiredisShims", "Sodium", "Concurrency", grdb, hummingbird, hummingbirdTLS, httpTypes, lifecycle,
         logging, nioCore, nioHTTP1, nioHTTPTypes, nioSSL,
       ],
       // A link to docs/openapi.yaml, which the service serves.
@@ -157,7 +157,7 @@ let package = Package(
     .executableTarget(
       name: "VaultServer",
       dependencies: [
-        "CShims", "CWipingHeap", "ShareServer", "Threading", argumentParser, lifecycle, logging, unixSignals,
+        "CShims", "CWipingHeap", "ShareServer", "Concurrency", argumentParser, lifecycle, logging, unixSignals,
       ],
       swiftSettings: settings, linkerSettings: hardened),
 
@@ -170,7 +170,8 @@ let package = Package(
       ]),
     // A vault's accounts at XMPP servers.
     library(
-      "VaultXMPP", ["NetLink", "SecretVault", "VaultProtocol", "VaultStore", "XMPPRequests", "Sodium", logging]),
+      "VaultXMPP",
+      ["Concurrency", "NetLink", "SecretVault", "VaultProtocol", "VaultStore", "XMPPRequests", "Sodium", logging]),
 
     // Floor 6: the programs.
     .executableTarget(
@@ -179,7 +180,7 @@ let package = Package(
         "SecretVault", "VaultGroups", "VaultXMPP", "Grouper", "VaultStore", "VaultProtocol", "Courier", "PeerLink",
         "PeerAuth",
         "ShamirKit", "QRCode", "SealedPayload", "CallbackURL",
-        "SystemBus", "Sodium", "Threading", "WireCodec", "CShims", argumentParser, logging, lifecycle,
+        "SystemBus", "Sodium", "Concurrency", "WireCodec", "CShims", argumentParser, logging, lifecycle,
       ],
       swiftSettings: settings, linkerSettings: hardened),
     .executableTarget(
@@ -209,10 +210,11 @@ let package = Package(
     tests(of: "ShamirKit", ["Sodium", "WireCodec"]),
     tests(of: "SealedPayload", ["Sodium", "WireCodec"]),
     tests(of: "CallbackURL", ["Sodium"]),
-    tests(of: "PeerAuth", ["Sodium", "TestTime", "WireCodec"], vectors: ["Vectors"]),
+    tests(of: "PeerAuth", ["Concurrency", "Sodium", "TestTime", "WireCodec"], vectors: ["Vectors"]),
     tests(
       of: "VaultProtocol", ["MemoryScan", "PeerAuth", "ShamirKit", "Sodium", "WireCodec"], vectors: ["Recorded"]),
-    tests(of: "PeerLink", ["CShims", "PeerAuth", "SystemBus", "Sodium", "TestTime", "WireCodec", nioCore]),
+    tests(
+      of: "PeerLink", ["CShims", "Concurrency", "PeerAuth", "SystemBus", "Sodium", "TestTime", "WireCodec", nioCore]),
     tests(of: "Grouper", ["MemoryScan", "ShamirKit", "Sodium", "TestTime", "WireCodec", grdb]),
     // A member's device as a process, to be killed.
     .executableTarget(
@@ -222,19 +224,19 @@ let package = Package(
       of: "GroupLink",
       [
         "ChatServers", "FaultInjection", "GroupDevice", "Grouper", "HTTPLink", "HTTPRequests", "Sodium", "TestTime",
-        "Threading", "VaultServer",
+        "Concurrency", "VaultServer",
       ]),
     tests(of: "Courier", ["WireCodec"]),
     // Real servers of XMPP, for the tests of what talks to them.
     .target(
       name: "ChatServers", dependencies: ["Sodium", "XMPPRequests"], path: "Tests/ChatServers", exclude: ["Servers"],
       swiftSettings: settings),
-    tests(of: "XMPPLink", ["ChatServers", "MemoryScan", "Sodium", "TestTime", "Threading", "XMPPRequests"]),
+    tests(of: "XMPPLink", ["ChatServers", "MemoryScan", "Sodium", "TestTime", "Concurrency", "XMPPRequests"]),
     // The two processes that a vault and its servers are apart by.
     tests(
       of: "NetLink",
       [
-        "CShims", "ChatServers", "CompiledPreload", "HTTPRequests", "MemoryScan", "Sodium", "Threading", "VaultNet",
+        "CShims", "ChatServers", "CompiledPreload", "Concurrency", "HTTPRequests", "MemoryScan", "Sodium", "VaultNet",
         "WireCodec", "XMPPRequests",
       ], vectors: ["Preload"]),
     tests(of: "VaultStore", ["Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
@@ -266,7 +268,7 @@ let package = Package(
       of: "VaultCLI",
       [
         "Courier", "MemoryScan", "SecretVault", "VaultStore", "PeerAuth", "PeerLink", "ShamirKit", "Sodium", "TestTime",
-        "Threading", "WireCodec", logging,
+        "Concurrency", "WireCodec", logging,
       ]),
     .testTarget(
       name: "EndToEndTests",
@@ -287,7 +289,7 @@ let package = Package(
     benchmark("micro-bench", "MicroBench", ["ShamirKit", "SealedPayload", "PeerAuth", "Sodium", "WireCodec"]),
     benchmark(
       "daemon-load", "DaemonLoad",
-      ["SecretVault", "VaultStore", "PeerLink", "PeerAuth", "ShamirKit", "Sodium", logging]),
+      ["Concurrency", "SecretVault", "VaultStore", "PeerLink", "PeerAuth", "ShamirKit", "Sodium", logging]),
     benchmark("grouper-bench", "GrouperBench", ["Grouper", "GroupLink", "HTTPLink", "Sodium"]),
     // Parcels over real sessions and a real server, which the tests' code starts.
     benchmark(

@@ -34,12 +34,12 @@ let package = Package(
 
     library("Sodium", ["CSodium"]),
     library("WireCodec", []),
-    library("Threading", []),
+    library("Concurrency", []),
     library("Courier", ["WireCodec"]),
     library("SystemBus", ["CShims"]),
     library("ShamirKit", ["CISAL", "Sodium", "WireCodec"]),
     library("SealedPayload", ["Sodium", "WireCodec"]),
-    library("PeerAuth", ["Sodium", "WireCodec"]),
+    library("PeerAuth", ["Concurrency", "Sodium", "WireCodec"]),
     library("CallbackURL", ["Sodium"]),
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
     library("VaultStore", ["CShims", "Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
@@ -47,8 +47,8 @@ let package = Package(
     library(
       "SecretVault",
       [
-        "Courier", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec",
-        logging,
+        "Concurrency", "Courier", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium",
+        "WireCodec", logging,
       ]),
 
     // Of the two programs, and of what carries bytes between peers, only the files that parse, and what those need.
@@ -56,7 +56,7 @@ let package = Package(
     library(
       "VaultCLI",
       [
-        "SystemBus", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "ShamirKit", "Sodium", "Threading",
+        "SystemBus", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "ShamirKit", "Sodium", "Concurrency",
         "WireCodec",
       ]),
     library("VaultScan", ["CZBar", "CPNG", "CJPEG"]),
@@ -70,8 +70,8 @@ let package = Package(
     library("GroupLink", ["Grouper", "Sodium"]),
 
     // Of what talks to XMPP servers, the files that read stanzas, addresses and moments.
-    library("XMPPRequests", ["CSodium", "Sodium", "Threading"]),
-    library("XMPPLink", ["XMPPRequests"]),
+    library("XMPPRequests", ["CSodium", "Sodium", "Concurrency"]),
+    library("XMPPLink", ["Sodium", "XMPPRequests"]),
     library("VaultXMPP", []),
 
     // Of what `vault` and vault-net say to each other, the messages.

@@ -37,7 +37,7 @@ package struct CallbackTarget: Hashable, Sendable {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]
     while var byte = rest.popFirst() {
-      let digits = rest.prefix(2).compactMap { QueryParameters.hexadecimal($0) }
+      let digits = rest.prefix(2).compactMap { value(hexadecimalDigit: $0) }
       if byte == UInt8(ascii: "%"), digits.count == 2 {
         byte = digits[0] << 4 | digits[1]
         rest = rest.dropFirst(2)

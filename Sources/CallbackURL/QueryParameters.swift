@@ -58,8 +58,8 @@ struct QueryParameters {
     var position = 0
     while position < text.byteCount {
       if text.byte(position) == UInt8(ascii: "%") {
-        guard position + 2 < text.byteCount, hexadecimal(text.byte(position + 1)) != nil,
-          hexadecimal(text.byte(position + 2)) != nil
+        guard position + 2 < text.byteCount, Sodium.value(hexadecimalDigit: text.byte(position + 1)) != nil,
+          Sodium.value(hexadecimalDigit: text.byte(position + 2)) != nil
         else { throw .malformed }
         escapes += 1
         position += 3
@@ -74,8 +74,8 @@ struct QueryParameters {
       for index in 0..<count {
         var byte = text.byte(position)
         position += 1
-        if byte == UInt8(ascii: "%"), let high = hexadecimal(text.byte(position)),
-          let low = hexadecimal(text.byte(position + 1))
+        if byte == UInt8(ascii: "%"), let high = Sodium.value(hexadecimalDigit: text.byte(position)),
+          let low = Sodium.value(hexadecimalDigit: text.byte(position + 1))
         {
           byte = high << 4 | low
           position += 2
@@ -84,15 +84,6 @@ struct QueryParameters {
       }
     }
     return bytes
-  }
-
-  static func hexadecimal(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    default: nil
-    }
   }
 }
 

@@ -9,13 +9,11 @@ extension ServerJSON {
     /// Members that are kept.
     static let countLimit = 64
 
-    var numbers: [String: Int64] = [:]
-    var texts: [String: String] = [:]
+    private(set) var numbers: [String: Int64] = [:]
+    private(set) var texts: [String: String] = [:]
     private var keys: [String: ServerKey] = [:]
 
-    init() {}
-
-    mutating func read(_ bytes: RawSpan) throws(Failure) {
+    init(_ bytes: RawSpan) throws(Failure) {
       do {
         var scanner = JSONScanner(bytes)
         try read(&scanner, within: nil)

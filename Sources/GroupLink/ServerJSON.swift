@@ -10,14 +10,12 @@ enum ServerJSON {
   }
 
   static func receipt(_ bytes: RawSpan) throws(Failure) -> PutReceipt {
-    var members = Members()
-    try members.read(bytes)
+    let members = try Members(bytes)
     return PutReceipt(cursor: try members.number("cursor"), expires: try members.number("expires"))
   }
 
   static func info(_ bytes: RawSpan) throws(Failure) -> ServerGroupInfo {
-    var members = Members()
-    try members.read(bytes)
+    let members = try Members(bytes)
     return ServerGroupInfo(
       ttl: Int(try members.number("ttl")), users: members.numbers["users"].flatMap { Int(exactly: $0) },
       shares: try members.number("shares"), bytes: try members.number("bytes"),
@@ -26,8 +24,7 @@ enum ServerJSON {
   }
 
   static func createdGroup(_ bytes: RawSpan) throws(Failure) -> CreatedGroup {
-    var members = Members()
-    try members.read(bytes)
+    let members = try Members(bytes)
     return CreatedGroup(
       group: try members.id("group"), owner: try members.id("owner"),
       masterKey: try members.key("masterKey", .master), accessKey: try members.key("accessKey", .access),
@@ -35,22 +32,18 @@ enum ServerJSON {
   }
 
   static func addedUser(_ bytes: RawSpan) throws(Failure) -> AddedUser {
-    var members = Members()
-    try members.read(bytes)
+    let members = try Members(bytes)
     return AddedUser(user: try members.id("user"), accessKey: try members.key("accessKey", .access))
   }
 
   static func key(_ bytes: RawSpan, _ kind: ServerKey.Kind) throws(Failure) -> ServerKey {
-    var members = Members()
-    try members.read(bytes)
+    let members = try Members(bytes)
     return try members.key(kind == .master ? "masterKey" : "accessKey", kind)
   }
 
   /// The code of an error's answer, if it is one: a word of letters, digits and `_`.
   static func errorCode(_ bytes: RawSpan) -> String? {
-    var members = Members()
-    do { try members.read(bytes) } catch { return nil }
-    return members.texts["error"]
+    (try? Members(bytes))?.texts["error"]
   }
 
   /// A page whose shares stand in order behind `cursor`, and are no more than `limit`.

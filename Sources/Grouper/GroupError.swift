@@ -1,3 +1,4 @@
+import Glibc
 public import ShamirKit
 public import Sodium
 public import WireCodec
@@ -70,17 +71,22 @@ extension GroupError: CustomStringConvertible {
   }
 }
 
-/// Runs `body` and turns the library's errors into this module's.
-func sodium<Result: ~Copyable>(_ body: () throws(SodiumError) -> Result) throws(GroupError) -> Result {
+/// What the library's errors are called in this module.
+func sodium<Result: ~Copyable>(_ body: @autoclosure () throws(SodiumError) -> Result) throws(GroupError) -> Result {
   do throws(SodiumError) { return try body() } catch { throw .sodium(error) }
 }
 
-/// Runs `body` and turns the codec's errors into this module's.
-func wire<Result: ~Copyable>(_ body: () throws(WireError) -> Result) throws(GroupError) -> Result {
+/// What the codec's errors are called in this module.
+func wire<Result: ~Copyable>(_ body: @autoclosure () throws(WireError) -> Result) throws(GroupError) -> Result {
   do throws(WireError) { return try body() } catch { throw .malformed(error) }
 }
 
-/// Runs `body` and turns the sharing's errors into this module's.
-func sharing<Result: ~Copyable>(_ body: () throws(ShamirError) -> Result) throws(GroupError) -> Result {
+/// What the sharing's errors are called in this module.
+func sharing<Result: ~Copyable>(_ body: @autoclosure () throws(ShamirError) -> Result) throws(GroupError) -> Result {
   do throws(ShamirError) { return try body() } catch { throw .sharing(error) }
+}
+
+extension GroupError {
+  /// The system's last error, at a file.
+  static func system(_ path: String) -> GroupError { .file(path: path, reason: String(cString: strerror(errno))) }
 }

@@ -1,10 +1,10 @@
 import CCurl
 import CCurlShims
+import Concurrency
 import Dispatch
 import Glibc
 package import HTTPRequests
 import Synchronization
-import Threading
 
 /// Connections to servers, kept open between requests, for everybody in a process: one thread that runs libcurl.
 package final class HTTPConnections: HTTPPerformer {

@@ -1,6 +1,6 @@
+import Concurrency
 import Glibc
 import Synchronization
-import Threading
 
 /// Starts `vault-net` when a server is needed, and keeps one for everybody in this process.
 package final class NetHelper: Sendable {

@@ -1,7 +1,7 @@
+import Concurrency
 import Dispatch
 import Glibc
 import Synchronization
-import Threading
 
 /// The helper `vault-net` while it runs: who waits for what from it, a thread that reads and one that writes.
 ///

@@ -11,7 +11,6 @@ package protocol AnswererChannel: Sendable {
   ) async throws(SessionError)
   /// The next message, or the goodbye behind the last. `limit` gives the most bytes that a message of a type may have.
   func receive(limit: @Sendable (UInt16) -> Int?) async throws(SessionError) -> ReceivedMessage
-  /// Ends the conversation.
   func close() async
   /// Ends the conversation behind the other side's goodbye, when the last answers have arrived.
   func closeBehindPeer() async

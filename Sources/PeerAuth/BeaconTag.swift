@@ -10,7 +10,6 @@ package struct BeaconTag: Hashable, Sendable {
   package static let byteCount = 8
   private static let hour: Int64 = 3_600_000
 
-  /// The bytes in the air.
   package let bytes: [UInt8]
 
   /// A tag that was seen; nil unless it has its length.

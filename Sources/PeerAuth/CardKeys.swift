@@ -14,8 +14,6 @@ public struct CardKeys: WireValue, Hashable, Sendable {
     case box
   }
 
-  /// Bytes of the three keys together.
-  package static let byteCount = 96
   /// Version of cards and of their digest.
   package static let version: UInt8 = 1
 
@@ -63,16 +61,12 @@ public struct CardKeys: WireValue, Hashable, Sendable {
     return [signing, noise, box].contains { others.contains($0) }
   }
 
-  package var encodedByteCount: Int { Self.byteCount }
-
-  /// Writes the three keys, signing first, box last.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.bytes(signing)
     try writer.bytes(noise)
     try writer.bytes(box)
   }
 
-  /// Reads and validates three keys.
   package init(from reader: inout Reader) throws(WireError) {
     let signing = try reader.bytes(32, "signing key")
     let noise = try reader.bytes(32, "noise key")

@@ -6,13 +6,11 @@ import Sodium
 /// hashes a Diffie–Hellman result with a key that the verifier made for this purpose. Role and handshake hash bind both
 /// to this session and this side: nothing can be reflected or carried over from elsewhere.
 struct CardProof: Hashable, Sendable {
-  /// Bytes of an encoded proof.
   static let byteCount = Ed25519.signatureByteCount + Digest.byteCount
 
   let signature: [UInt8]
   let boxProof: [UInt8]
 
-  /// Both parts in one row.
   var bytes: [UInt8] { signature + boxProof }
 
   /// Splits a row of exactly ``byteCount`` bytes.

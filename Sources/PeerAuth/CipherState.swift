@@ -2,7 +2,6 @@ import Sodium
 
 /// Noise's CipherState with ChaCha20-Poly1305: a key and a counter (Noise specification, revision 34, section 5.1).
 package struct CipherState: ~Copyable, Sendable {
-  /// Bytes that every message grows by.
   package static let overhead = ChaChaPoly.overhead
   /// The nonce that is kept for ``rekey()``.
   private static let lastNonce = UInt64.max
@@ -22,11 +21,10 @@ package struct CipherState: ~Copyable, Sendable {
     _ plaintext: UnsafeRawBufferPointer, additionalData: [UInt8] = [], into output: UnsafeMutableRawBufferPointer
   ) throws(NoiseError) {
     let bytes = try nextNonce()
-    do throws(SodiumError) {
-      try additionalData.span.bytes.withUnsafeBytes { (additional) throws(SodiumError) in
+    try noise(
+      additionalData.span.bytes.withUnsafeBytes { (additional) throws(SodiumError) in
         try ChaChaPoly.seal(plaintext, key: key, nonce: bytes, additionalData: additional, into: output)
-      }
-    } catch { throw NoiseError(error) }
+      })
     nonce += 1
   }
 
@@ -35,11 +33,10 @@ package struct CipherState: ~Copyable, Sendable {
     _ ciphertext: UnsafeRawBufferPointer, additionalData: [UInt8] = [], into output: UnsafeMutableRawBufferPointer
   ) throws(NoiseError) {
     let bytes = try nextNonce()
-    do throws(SodiumError) {
-      try additionalData.span.bytes.withUnsafeBytes { (additional) throws(SodiumError) in
+    try noise(
+      additionalData.span.bytes.withUnsafeBytes { (additional) throws(SodiumError) in
         try ChaChaPoly.open(ciphertext, key: key, nonce: bytes, additionalData: additional, into: output)
-      }
-    } catch { throw NoiseError(error) }
+      })
     nonce += 1
   }
 
@@ -75,28 +72,20 @@ package struct CipherState: ~Copyable, Sendable {
 extension CipherState {
   /// The ciphertext of public bytes.
   mutating func seal(_ plaintext: [UInt8], additionalData: [UInt8] = []) throws(NoiseError) -> [UInt8] {
-    var sealed = [UInt8](repeating: 0, count: plaintext.count + Self.overhead)
-    try plaintext.span.bytes.withUnsafeBytes { (plain) throws(NoiseError) in
-      var target = sealed.mutableSpan
-      var bytes = target.mutableBytes
-      try bytes.withUnsafeMutableBytes { (output) throws(NoiseError) in
+    try filledBytes(plaintext.count + Self.overhead) { (output) throws(NoiseError) in
+      try plaintext.span.bytes.withUnsafeBytes { (plain) throws(NoiseError) in
         try seal(plain, additionalData: additionalData, into: output)
       }
     }
-    return sealed
   }
 
   /// The public bytes in a ciphertext.
   mutating func open(_ ciphertext: [UInt8], additionalData: [UInt8] = []) throws(NoiseError) -> [UInt8] {
     guard ciphertext.count >= Self.overhead else { throw .invalidLength }
-    var plaintext = [UInt8](repeating: 0, count: ciphertext.count - Self.overhead)
-    try ciphertext.span.bytes.withUnsafeBytes { (cipher) throws(NoiseError) in
-      var target = plaintext.mutableSpan
-      var bytes = target.mutableBytes
-      try bytes.withUnsafeMutableBytes { (output) throws(NoiseError) in
+    return try filledBytes(ciphertext.count - Self.overhead) { (output) throws(NoiseError) in
+      try ciphertext.span.bytes.withUnsafeBytes { (cipher) throws(NoiseError) in
         try open(cipher, additionalData: additionalData, into: output)
       }
     }
-    return plaintext
   }
 }

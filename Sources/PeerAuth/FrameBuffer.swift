@@ -10,7 +10,6 @@ struct FrameBuffer: Sendable {
   private var bytes: [UInt8] = []
   private var start = 0
 
-  /// Adds what was read from the transport.
   mutating func append(_ chunk: [UInt8]) {
     if start == bytes.count {
       bytes = chunk

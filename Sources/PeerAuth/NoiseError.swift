@@ -24,9 +24,7 @@ package enum NoiseError: Error, Hashable, Sendable {
   }
 }
 
-/// Runs calls into the library and tells their failures in Noise's words.
-func noise<Result: ~Copyable>(
-  _ body: () throws(SodiumError) -> Result
-) throws(NoiseError) -> Result {
+/// What the library's errors are called in Noise.
+func noise<Result: ~Copyable>(_ body: @autoclosure () throws(SodiumError) -> Result) throws(NoiseError) -> Result {
   do throws(SodiumError) { return try body() } catch { throw NoiseError(error) }
 }

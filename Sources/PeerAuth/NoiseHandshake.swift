@@ -35,7 +35,7 @@ package struct NoiseHandshake: ~Copyable {
   package init(
     _ pattern: Pattern, role: SessionRole, prologue: [UInt8], staticKey: AgreementKeyPair, remoteStatic: [UInt8]? = nil
   ) throws(NoiseError) {
-    let ephemeral = try noise { () throws(SodiumError) in try AgreementKeyPair.generate() }
+    let ephemeral = try noise(AgreementKeyPair.generate())
     try self.init(
       pattern, role: role, prologue: prologue, staticKey: staticKey, remoteStatic: remoteStatic, ephemeral: ephemeral)
   }
@@ -113,13 +113,7 @@ package struct NoiseHandshake: ~Copyable {
   /// The session's ciphers and the handshake hash, which names this session and no other.
   package consuming func finish() throws(NoiseError) -> NoiseTransport {
     guard isComplete else { throw .outOfTurn }
-    let hash = symmetric.hash
-    let ciphers = try symmetric.split()
-    return role == .initiator
-      ? NoiseTransport(
-        sending: ciphers.initiatorToResponder, receiving: ciphers.responderToInitiator, handshakeHash: hash)
-      : NoiseTransport(
-        sending: ciphers.responderToInitiator, receiving: ciphers.initiatorToResponder, handshakeHash: hash)
+    return try symmetric.split(role)
   }
 
   /// Marks the handshake as failed until ``end()`` says that the whole message went well.
@@ -144,15 +138,13 @@ package struct NoiseHandshake: ~Copyable {
     let usesRemoteEphemeral = token == .ee || (token == .se) == (role == .initiator)
     guard let remote = usesRemoteEphemeral ? remoteEphemeral : remoteStatic else { throw .outOfTurn }
     let own = usesOwnEphemeral ? ephemeral : staticKey
-    try symmetric.mixKey(try noise { () throws(SodiumError) in try own.sharedSecret(with: remote) })
+    try symmetric.mixKey(try noise(own.sharedSecret(with: remote)))
   }
 }
 
 /// What a finished handshake leaves.
 package struct NoiseTransport: ~Copyable {
-  /// Encrypts this side's messages.
   package var sending: CipherState
-  /// Decrypts the other side's.
   package var receiving: CipherState
   /// The same on both sides, and in no other session.
   package let handshakeHash: Digest

@@ -96,7 +96,7 @@ public struct PeerAddress: WireValue, Hashable, Sendable, CustomStringConvertibl
 
   /// Reads an address in its one form: a number written as a name, or a name in upper case, is refused.
   package init(from reader: inout Reader) throws(WireError) {
-    guard let tag = Tag(rawValue: try reader.u8("address kind")) else { throw .invalidValue(field: "address kind") }
+    let tag: Tag = try reader.choice("address kind")
     let bytes: [UInt8]
     var text: String?
     switch tag {

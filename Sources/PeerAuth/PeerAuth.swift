@@ -98,7 +98,7 @@ extension PeerSession {
   public static func dial(
     _ transport: any PeerTransport, identity: Identity, peer: CardKeys, ownCard: PeerCard
   ) async throws(SessionError) -> PeerSession {
-    try await dial(transport, identity: identity, peer: peer, ownCard: ownCard, cards: CardMemory())
+    try await dial(transport, identity: identity, peer: peer, ownCard: ownCard, randomness: nil)
   }
 
   /// Answers a dialler on a fresh transport, if it is one of these `peers`. Another one is told that it isn't known, and

@@ -6,7 +6,6 @@ public import WireCodec
 /// The same keys with a higher serial are an update; other keys are another peer. A card is signed by its own signing
 /// key over everything but the beacon key, which comes by QR code, file or session only and is protected by those.
 public struct PeerCard: WireValue, Hashable, Sendable {
-  /// Most bytes of an encoded card.
   package static let byteLimit = 2048
   package static let addressLimit = 8
   package static let beaconKeyByteCount = 16
@@ -19,13 +18,12 @@ public struct PeerCard: WireValue, Hashable, Sendable {
   /// Grows whenever the owner changes label, addresses or beacon key.
   public let serial: UInt64
   /// 16 bytes that let a friend recognise this peer's announcements; nil in a published card. Not signed.
-  package let beaconKey: [UInt8]?
+  package private(set) var beaconKey: [UInt8]?
   /// Ed25519 over the signed contents; nil in a QR code.
-  package let signature: [UInt8]?
+  package private(set) var signature: [UInt8]?
   /// Room for later versions. Signed.
   package let extensions: Extensions
 
-  /// The version of the format.
   package var version: UInt8 { CardKeys.version }
 
   /// The 5×5 digits of ``CardKeys/fingerprint``.
@@ -52,26 +50,18 @@ public struct PeerCard: WireValue, Hashable, Sendable {
   }
 
   /// The same card without its beacon key: what may be published. The signature stays valid.
-  package var published: PeerCard {
-    PeerCard(copying: self, beaconKey: nil, signature: signature)
-  }
+  package var published: PeerCard { with(beaconKey: nil, signature) }
 
-  /// The same card with a signature.
-  func signed(with signature: [UInt8]) -> PeerCard {
-    PeerCard(copying: self, beaconKey: beaconKey, signature: signature)
-  }
+  func signed(with signature: [UInt8]) -> PeerCard { with(beaconKey: beaconKey, signature) }
 
   /// The same card without its signature, for a QR code.
-  var unsigned: PeerCard { PeerCard(copying: self, beaconKey: beaconKey, signature: nil) }
+  var unsigned: PeerCard { with(beaconKey: beaconKey, nil) }
 
-  private init(copying card: PeerCard, beaconKey: [UInt8]?, signature: [UInt8]?) {
-    keys = card.keys
-    label = card.label
-    addresses = card.addresses
-    serial = card.serial
-    self.beaconKey = beaconKey
-    self.signature = signature
-    extensions = card.extensions
+  private func with(beaconKey: [UInt8]?, _ signature: [UInt8]?) -> PeerCard {
+    var card = self
+    card.beaconKey = beaconKey
+    card.signature = signature
+    return card
   }
 
   /// What the card's owner signs.

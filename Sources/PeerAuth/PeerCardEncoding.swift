@@ -6,24 +6,18 @@ extension PeerCard {
   private static let beaconFlag: UInt8 = 1
   private static let signatureFlag: UInt8 = 2
 
-  package var encodedByteCount: Int {
-    2 + CardKeys.byteCount + 1 + label.utf8.count + 1 + addresses.reduce(0) { $0 + $1.encodedByteCount } + 8
-      + (beaconKey?.count ?? 0) + extensions.encodedByteCount + (signature?.count ?? 0)
-  }
+  package var encodedByteCount: Int { encoding.count }
 
   /// The canonical encoding. It can't fail: the initialisers have checked every limit.
   package var encoding: [UInt8] {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(encodedByteCount)
     bytes.append(version)
     bytes.append((beaconKey == nil ? 0 : Self.beaconFlag) | (signature == nil ? 0 : Self.signatureFlag))
     bytes += keys.signing + keys.noise + keys.box
     bytes.append(UInt8(truncatingIfNeeded: label.utf8.count))
     bytes += label.utf8
     bytes += encodedAddresses
-    for shift in stride(from: UInt64(56), through: 0, by: -8) {
-      bytes.append(UInt8(truncatingIfNeeded: serial >> shift))
-    }
+    withUnsafeBytes(of: serial.bigEndian) { bytes += $0 }
     bytes += beaconKey ?? []
     bytes += encodedExtensions
     bytes += signature ?? []
@@ -47,22 +41,15 @@ extension PeerCard {
   /// Reads a card of version 1 and checks all but its signature. A must-understand extension is refused.
   package init(from reader: inout Reader) throws(WireError) {
     let start = reader.remaining
-    let version = try reader.u8("card version")
-    guard version == CardKeys.version else { throw .unsupported(field: "card version", value: UInt64(version)) }
+    try reader.version(CardKeys.version, "card version")
     let flags = try reader.u8("card flags")
     guard flags & ~(Self.beaconFlag | Self.signatureFlag) == 0 else { throw .invalidValue(field: "card flags") }
     let keys = try CardKeys(from: &reader)
-    let labelCount = Int(try reader.u8("label"))
-    guard labelCount <= CardLabel.byteLimit else { throw .limitExceeded(field: "label", limit: CardLabel.byteLimit) }
+    let labelCount = try reader.count8(limit: CardLabel.byteLimit, "label")
     guard let label = String(validating: try reader.bytes(labelCount, "label"), as: UTF8.self),
       CardLabel.isAcceptable(label)
     else { throw .invalidValue(field: "label") }
-    let addressCount = Int(try reader.u8("addresses"))
-    guard addressCount <= Self.addressLimit else {
-      throw .limitExceeded(field: "addresses", limit: Self.addressLimit)
-    }
-    var addresses: [PeerAddress] = []
-    for _ in 0..<addressCount { addresses.append(try PeerAddress(from: &reader)) }
+    let addresses: [PeerAddress] = try reader.list(reader.count8(limit: Self.addressLimit, "addresses"))
     let serial = try reader.u64("serial")
     let beaconKey =
       flags & Self.beaconFlag == 0 ? nil : try reader.bytes(Self.beaconKeyByteCount, "beacon key")

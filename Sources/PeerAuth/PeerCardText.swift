@@ -1,6 +1,5 @@
 import WireCodec
 
-/// The text forms of a card, bech32m behind `vaultpeer1`.
 extension PeerCard {
   /// What every text begins with, in either case, before the separator `1`.
   package static let textPrefix = "vaultpeer"

@@ -1,37 +1,17 @@
-/// How sessions come about.
 extension PeerSession {
-  /// Dials; `ownCard` is sent as it is, with its beacon key if it has one. Whoever opens many sessions keeps one memory of `cards` for all
-  /// of them.
-  package static func dial(
-    _ transport: any PeerTransport, identity: Identity, peer: CardKeys, ownCard: PeerCard, cards: CardMemory
-  ) async throws(SessionError) -> PeerSession {
-    try await dial(transport, identity: identity, peer: peer, ownCard: ownCard, randomness: nil, cards: cards)
-  }
-
   /// Answers a dialler on a fresh transport.
   ///
   /// `trust` is asked once, with the dialler's Noise key, and says whose it is. If it is nobody's, the dialler is told so
   /// and this throws ``SessionError/unknownPeer``. On any error the transport is closed.
   package static func answer(
-    _ transport: any PeerTransport, identity: Identity, ownCard: PeerCard, cards: CardMemory = CardMemory(),
-    trust: @Sendable ([UInt8]) async -> CardKeys?
+    _ transport: any PeerTransport, identity: Identity, ownCard: PeerCard, trust: @Sendable ([UInt8]) async -> CardKeys?
   ) async throws(SessionError) -> PeerSession {
-    try await answer(
-      transport, identity: identity, card: { () throws(SessionError) in ownCard }, cards: cards, trust: trust)
+    try await answer(transport, identity: identity, ownCard: ownCard, randomness: nil, trust: trust)
   }
 
-  /// Answers a dialler on a fresh transport; `card` is called only for one that has proved who it is, so that strangers
-  /// cost as little as possible.
-  package static func answer(
-    _ transport: any PeerTransport, identity: Identity, card: @escaping @Sendable () throws(SessionError) -> PeerCard,
-    cards: CardMemory = CardMemory(), trust: @Sendable ([UInt8]) async -> CardKeys?
-  ) async throws(SessionError) -> PeerSession {
-    try await answer(transport, identity: identity, card: card, cards: cards) { key in
-      await trust(key).map { RecognisedDialler(peer: $0) }
-    }
-  }
-
-  /// The same for who knows diallers that are no peers: `recognise` says whose a Noise key may be.
+  /// The same for who knows diallers that are no peers: `recognise` says whose a Noise key may be. `card` is called only
+  /// for one that has proved who it is, so that strangers cost as little as possible. Whoever answers many keeps one memory
+  /// of `cards` for all of them.
   package static func answer(
     _ transport: any PeerTransport, identity: Identity, card: @escaping @Sendable () throws(SessionError) -> PeerCard,
     cards: CardMemory, recognise: @Sendable ([UInt8]) async -> RecognisedDialler?
@@ -43,11 +23,11 @@ extension PeerSession {
 
   static func dial(
     _ transport: any PeerTransport, identity: Identity, peer: CardKeys, ownCard: PeerCard,
-    randomness: SessionSetup.Randomness?, cards: CardMemory = CardMemory()
+    randomness: SessionSetup.Randomness?
   ) async throws(SessionError) -> PeerSession {
     do throws(SessionError) {
       var setup = SessionSetup(
-        transport, identity: identity, role: .initiator, randomness: randomness, cards: cards,
+        transport, identity: identity, role: .initiator, randomness: randomness, cards: CardMemory(),
         ownCard: { () throws(SessionError) in ownCard })
       return PeerSession(try await setup.dial(peer), transport: transport, role: .initiator)
     } catch {
@@ -57,11 +37,11 @@ extension PeerSession {
   }
 
   static func answer(
-    _ transport: any PeerTransport, identity: Identity, ownCard: PeerCard, randomness: SessionSetup.Randomness,
-    cards: CardMemory = CardMemory(), trust: @Sendable ([UInt8]) async -> CardKeys?
+    _ transport: any PeerTransport, identity: Identity, ownCard: PeerCard, randomness: SessionSetup.Randomness?,
+    trust: @Sendable ([UInt8]) async -> CardKeys?
   ) async throws(SessionError) -> PeerSession {
     let setup = SessionSetup(
-      transport, identity: identity, role: .responder, randomness: randomness, cards: cards,
+      transport, identity: identity, role: .responder, randomness: randomness, cards: CardMemory(),
       ownCard: { () throws(SessionError) in ownCard })
     return try await answer(transport, setup) { key in await trust(key).map { RecognisedDialler(peer: $0) } }
   }

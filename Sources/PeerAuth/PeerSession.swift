@@ -1,3 +1,4 @@
+import Concurrency
 public import Sodium
 package import WireCodec
 
@@ -41,13 +42,13 @@ public actor PeerSession {
   init(_ setup: consuming FinishedSetup, transport: any PeerTransport, role: SessionRole) {
     peerKeys = setup.peerCard.keys
     peerCard = setup.peerCard
-    handshakeHash = setup.handshakeHash
+    handshakeHash = setup.link.handshakeHash
     self.role = role
     self.transport = transport
     remoteDescription = transport.remoteDescription
     inbound = setup.inbound
-    sending = setup.sending
-    receiving = setup.receiving
+    sending = setup.link.sending
+    receiving = setup.link.receiving
   }
 
   /// Sends a message of `count` bytes, which `body` writes straight into secret memory; only ciphertext leaves it.
@@ -83,7 +84,7 @@ public actor PeerSession {
         let frames = try message.withUnsafeBytes { (bytes) throws(SessionError) in
           try sending.frames(of: UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + count)]))
         }
-        try await write(frames)
+        try await Self.write(frames, to: transport)
         offset += count
       }
     } catch {
@@ -93,14 +94,10 @@ public actor PeerSession {
     outgoing.give(message)
   }
 
-  private func write(_ bytes: [UInt8]) async throws(SessionError) {
-    do throws(TransportError) { try await transport.write(bytes) } catch { throw SessionError(error) }
-  }
-
   func nextMessage(limit: @Sendable (UInt16) -> Int?) async throws(SessionError) -> ReceivedMessage {
     guard await receiveGate.enter() else { throw .transport(.closed) }
     defer { receiveGate.leave() }
-    if hasEnded { return try ReceivedMessage(empty: .goodbye, type: ReceivedMessage.goodbyeType) }
+    if hasEnded { return try .goodbye() }
     if let failure { throw failure }
     do throws(SessionError) {
       return try await nextMessage(limit)
@@ -114,7 +111,7 @@ public actor PeerSession {
     let first = try await firstFrame()
     guard first > 0 else {
       hasEnded = true
-      return try ReceivedMessage(empty: .goodbye, type: ReceivedMessage.goodbyeType)
+      return try .goodbye()
     }
     let (length, type) = try header(in: first)
     let known = limit(type)
@@ -132,8 +129,8 @@ public actor PeerSession {
       try await nextFrame(count, into: &body, at: offset)
       offset += count
     }
-    guard known != nil else { return try ReceivedMessage(empty: .unknown, type: type) }
-    return ReceivedMessage(.message, type: type, body: body)
+    guard known != nil else { return try .unknown(type: type) }
+    return ReceivedMessage(type: type, body: body)
   }
 
   /// Opens a message's first frame into the session's own memory and gives the number of bytes in it.
@@ -186,6 +183,10 @@ public actor PeerSession {
     frame?.wipe()
   }
 
+  static func write(_ bytes: [UInt8], to transport: any PeerTransport) async throws(SessionError) {
+    do throws(TransportError) { try await transport.write(bytes) } catch { throw SessionError(error) }
+  }
+
   /// The next bytes of a transport that must not have ended.
   static func read(from transport: any PeerTransport, atMost limit: Int) async throws(SessionError) -> [UInt8] {
     let chunk: [UInt8]
@@ -200,7 +201,7 @@ public actor PeerSession {
     if let failure { throw failure }
     guard !hasSaidGoodbye else { return }
     hasSaidGoodbye = true
-    do throws(SessionError) { try await write(try goodbye()) } catch {
+    do throws(SessionError) { try await Self.write(try goodbye(), to: transport) } catch {
       await end(with: error)
       throw error
     }
@@ -216,7 +217,7 @@ public actor PeerSession {
   func hangUp() async {
     if failure == nil, sendGate.enterNow() {
       failure = .transport(.closed)
-      if !hasSaidGoodbye, let goodbye = try? goodbye() { try? await write(goodbye) }
+      if !hasSaidGoodbye, let goodbye = try? goodbye() { try? await Self.write(goodbye, to: transport) }
       sendGate.leave()
     }
     await end(with: .transport(.closed))

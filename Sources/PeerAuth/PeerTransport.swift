@@ -1,3 +1,5 @@
+import Concurrency
+
 /// A stream of bytes to one peer: TCP, Bluetooth, or memory. It carries ciphertext only and promises nothing about it.
 ///
 /// One task may read while another writes; two reads or two writes at once are not allowed. When the task that waits in
@@ -47,6 +49,10 @@ public enum TransportError: Error, Sendable, Hashable {
   case io(String)
   /// The connection broke because of this side, and what happened here, for people: an adapter was switched off, say.
   case lost(String)
+}
+
+extension TransportError: DeadlineError {
+  package static var deadlinePassed: TransportError { .timedOut }
 }
 
 /// Places that are no address of the network.

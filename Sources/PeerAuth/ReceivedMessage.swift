@@ -25,8 +25,11 @@ public struct ReceivedMessage: ~Copyable, Sendable {
   /// The body for somebody who keeps it.
   public consuming func takeBody() -> SecretBytes { body }
 
-  /// A message that came by other ways than a session.
-  package init(type: UInt16, body: consuming SecretBytes) { self.init(.message, type: type, body: body) }
+  package init(type: UInt16, body: consuming SecretBytes) {
+    kind = .message
+    self.type = type
+    self.body = body
+  }
 
   /// A message of a type that the caller gave no limit for.
   package static func unknown(type: UInt16) throws(SessionError) -> ReceivedMessage {
@@ -37,15 +40,9 @@ public struct ReceivedMessage: ~Copyable, Sendable {
     try ReceivedMessage(empty: .goodbye, type: goodbyeType)
   }
 
-  init(_ kind: Kind, type: UInt16, body: consuming SecretBytes) {
+  private init(empty kind: Kind, type: UInt16) throws(SessionError) {
+    do throws(SodiumError) { body = try SecretBytes(zeros: 0) } catch { throw .sodium(error) }
     self.kind = kind
     self.type = type
-    self.body = body
-  }
-
-  init(empty kind: Kind, type: UInt16) throws(SessionError) {
-    do throws(SodiumError) { try self.init(kind, type: type, body: SecretBytes(zeros: 0)) } catch {
-      throw .sodium(error)
-    }
   }
 }

@@ -1,6 +1,5 @@
 /// One direction of a session: the Noise cipher, and the rekeying after a fixed number of messages.
 struct SessionCipher: ~Copyable, Sendable {
-  /// Messages between two rekeyings.
   static let rekeyInterval: UInt64 = 1 << 16
   /// Most bytes of plaintext in one frame.
   static let pieceLimit = NoiseHandshake.messageLimit - CipherState.overhead
@@ -16,10 +15,8 @@ struct SessionCipher: ~Copyable, Sendable {
   mutating func seal(
     _ plaintext: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) throws(SessionError) {
-    do throws(NoiseError) {
-      try cipher.seal(plaintext, into: output)
-      try advance()
-    } catch { throw SessionError(error) }
+    try step(cipher.seal(plaintext, into: output))
+    try step(advance())
   }
 
   mutating func open(

@@ -1,3 +1,4 @@
+import Concurrency
 public import Sodium
 public import WireCodec
 
@@ -37,4 +38,13 @@ public enum SessionError: Error, Sendable, Hashable {
   }
 
   init(_ error: TransportError) { self = error == .timedOut ? .timedOut : .transport(error) }
+}
+
+/// A step of the handshake: whatever goes wrong in it ends the session.
+func step<Result: ~Copyable>(_ body: @autoclosure () throws(NoiseError) -> Result) throws(SessionError) -> Result {
+  do throws(NoiseError) { return try body() } catch { throw SessionError(error) }
+}
+
+extension SessionError: DeadlineError {
+  package static var deadlinePassed: SessionError { .timedOut }
 }

@@ -55,16 +55,15 @@ struct SessionSetup: ~Copyable {
     return try .generate()
   }
 
-  /// The dialling side.
   mutating func dial(_ peer: CardKeys) async throws(SessionError) -> FinishedSetup {
     guard !peer.sharesKey(with: identity.keys) else { throw .wrongCard }
     let ownCard = try shownCard()
     let randomness = try drawn()
     var handshake = try start(remoteStatic: peer.noise, randomness)
-    try await write(try step { () throws(NoiseError) in try handshake.write() })
+    try await write(try step(handshake.write()))
     let second = try await read(2 * Self.keyCount + Self.tag)
-    let challenge = try step { () throws(NoiseError) in try handshake.read(second) }
-    let third = try step { () throws(NoiseError) in try handshake.write() }
+    let challenge = try step(handshake.read(second))
+    let third = try step(handshake.write())
     var link = try established(handshake, randomness)
     // Whether it is trusted the dialler hears with the answerer's proof: waiting for that first would cost a turn each way.
     let proof = try prove(link.handshakeHash, to: peer, challenge)
@@ -75,7 +74,7 @@ struct SessionSetup: ~Copyable {
     let peerCard = try card(answer.card, of: peer)
     transport.reached(.peer(peer))
     try await send(ownCard.encoding, over: &link)
-    return FinishedSetup(link, peerCard: peerCard, inbound: inbound)
+    return FinishedSetup(link: link, peerCard: peerCard, inbound: inbound)
   }
 
   /// The answering side. `recognise` says whose a Noise key may be.
@@ -86,11 +85,11 @@ struct SessionSetup: ~Copyable {
     let first = try await read(Self.keyCount + Self.tag)
     let randomness = try drawn()
     var handshake = try start(remoteStatic: nil, randomness)
-    _ = try step { () throws(NoiseError) in try handshake.read(first) }
+    _ = try step(handshake.read(first))
     transport.reached(.caller)
-    try await write(try step { () throws(NoiseError) in try handshake.write(randomness.fresh.publicKey) })
+    try await write(try step(handshake.write(randomness.fresh.publicKey)))
     let third = try await read(Self.keyCount + 2 * Self.tag)
-    _ = try step { () throws(NoiseError) in try handshake.read(third) }
+    _ = try step(handshake.read(third))
     guard let dialler = handshake.remoteStatic else { throw .handshakeFailed }
     var link = try established(handshake, randomness)
 
@@ -113,7 +112,7 @@ struct SessionSetup: ~Copyable {
     let peerCard = try card(try link.open(try await read(in: 1 + Self.tag...PeerCard.byteLimit + Self.tag)), of: peer)
     // Not before: nobody sends a peer's connection away, so it must not be had without a session, of which each has few.
     if recognised.isPeer { transport.reached(.peer(peer)) }
-    return FinishedSetup(link, peerCard: peerCard, inbound: inbound)
+    return FinishedSetup(link: link, peerCard: peerCard, inbound: inbound)
   }
 
   /// Whose proof it is: anybody can make a card with somebody else's Noise key in it, but proves nothing by it.
@@ -131,11 +130,10 @@ struct SessionSetup: ~Copyable {
   }
 
   private func start(remoteStatic: [UInt8]?, _ randomness: Randomness) throws(SessionError) -> NoiseHandshake {
-    try step { () throws(NoiseError) in
-      try NoiseHandshake(
+    try step(
+      NoiseHandshake(
         .xk, role: role, prologue: Self.prologue, staticKey: identity.noiseKey, remoteStatic: remoteStatic,
-        ephemeral: randomness.ephemeral)
-    }
+        ephemeral: randomness.ephemeral))
   }
 
   private func established(

@@ -46,7 +46,7 @@ enum Verdict: Equatable {
 }
 
 /// The ciphers between the handshake and the first message.
-struct SetupLink: ~Copyable {
+struct SetupLink: ~Copyable, Sendable {
   let handshakeHash: Digest
   var sending: SessionCipher
   var receiving: SessionCipher
@@ -60,31 +60,17 @@ struct SetupLink: ~Copyable {
   /// Opens a frame of public content.
   mutating func open(_ sealed: [UInt8]) throws(SessionError) -> [UInt8] {
     guard sealed.count >= CipherState.overhead else { throw .malformed(.truncated(field: "frame")) }
-    var plain = [UInt8](repeating: 0, count: sealed.count - CipherState.overhead)
-    var target = plain.mutableSpan
-    var bytes = target.mutableBytes
-    try sealed.span.bytes.withUnsafeBytes { (sealed) throws(SessionError) in
-      try bytes.withUnsafeMutableBytes { (plain) throws(SessionError) in try receiving.open(sealed, into: plain) }
+    return try filledBytes(sealed.count - CipherState.overhead) { (plain) throws(SessionError) in
+      try sealed.span.bytes.withUnsafeBytes { (sealed) throws(SessionError) in try receiving.open(sealed, into: plain) }
     }
-    return plain
   }
 }
 
 /// What a session starts with.
 struct FinishedSetup: ~Copyable, Sendable {
-  let handshakeHash: Digest
+  let link: SetupLink
   let peerCard: PeerCard
   let inbound: FrameBuffer
-  let sending: SessionCipher
-  let receiving: SessionCipher
-
-  init(_ link: consuming SetupLink, peerCard: PeerCard, inbound: FrameBuffer) {
-    handshakeHash = link.handshakeHash
-    self.peerCard = peerCard
-    self.inbound = inbound
-    sending = link.sending
-    receiving = link.receiving
-  }
 }
 
 extension SessionSetup {
@@ -99,7 +85,6 @@ extension SessionSetup {
     try await put(Self.framed(message) + Self.frame(of: content, over: &link))
   }
 
-  /// Sends public content as one frame.
   func send(_ content: [UInt8], over link: inout SetupLink) async throws(SessionError) {
     try await put(try Self.frame(of: content, over: &link))
   }
@@ -112,11 +97,8 @@ extension SessionSetup {
     try content.span.bytes.withUnsafeBytes { (bytes) throws(SessionError) in try link.sending.frames(of: bytes) }
   }
 
-  private func put(_ bytes: [UInt8]) async throws(SessionError) {
-    do throws(TransportError) { try await transport.write(bytes) } catch { throw SessionError(error) }
-  }
+  private func put(_ bytes: [UInt8]) async throws(SessionError) { try await PeerSession.write(bytes, to: transport) }
 
-  /// The next frame, which has exactly `count` bytes.
   mutating func read(_ count: Int) async throws(SessionError) -> [UInt8] { try await read(in: count...count) }
 
   /// The next frame. A length outside `limits` is refused before the bytes are waited for.
@@ -126,9 +108,4 @@ extension SessionSetup {
       inbound.append(try await PeerSession.read(from: transport, atMost: Self.chunkLimit))
     }
   }
-}
-
-/// Runs a step of the handshake; whatever goes wrong in it ends the session.
-func step<Result: ~Copyable>(_ body: () throws(NoiseError) -> Result) throws(SessionError) -> Result {
-  do throws(NoiseError) { return try body() } catch { throw SessionError(error) }
 }

@@ -10,12 +10,11 @@ struct SymmetricState: ~Copyable {
   /// `protocolName` is longer than 32 bytes or padded with zeros, as the specification says.
   init(protocolName: String) throws(NoiseError) {
     let name = Array(protocolName.utf8)
-    let start = try noise { () throws(SodiumError) in
-      try name.count <= Digest.byteCount
+    let start = try noise(
+      name.count <= Digest.byteCount
         ? Digest(name + [UInt8](repeating: 0, count: Digest.byteCount - name.count))
-        : PlainHashes.sha256(name.span.bytes, RawSpan())
-    }
-    let key = try noise { () throws(SodiumError) in try SecretBytes(copying: start.bytes.span.bytes) }
+        : PlainHashes.sha256(name.span.bytes, RawSpan()))
+    let key = try noise(SecretBytes(copying: start.bytes.span.bytes))
     hash = start
     chainingKey = key
     cipher = nil
@@ -23,7 +22,7 @@ struct SymmetricState: ~Copyable {
 
   mutating func mixHash(_ data: [UInt8]) throws(NoiseError) {
     let mixed = hash
-    hash = try noise { () throws(SodiumError) in try PlainHashes.sha256(mixed.bytes.span.bytes, data.span.bytes) }
+    hash = try noise(PlainHashes.sha256(mixed.bytes.span.bytes, data.span.bytes))
   }
 
   mutating func mixKey(_ material: borrowing SecretBytes) throws(NoiseError) {
@@ -48,11 +47,15 @@ struct SymmetricState: ~Copyable {
   /// Bytes that ``encryptAndHash(_:)`` adds now.
   var overhead: Int { cipher == nil ? 0 : CipherState.overhead }
 
-  /// The two ciphers of the session, the initiator's sending one first.
-  func split() throws(NoiseError) -> NoiseCiphers {
+  /// What the handshake leaves to the side with this role. The initiator's sending key comes first.
+  func split(_ role: SessionRole) throws(NoiseError) -> NoiseTransport {
     let keys = try Self.derive(chainingKey, RawSpan())
-    return NoiseCiphers(
-      initiatorToResponder: CipherState(key: keys.first), responderToInitiator: CipherState(key: keys.second))
+    let first = CipherState(key: keys.first)
+    let second = CipherState(key: keys.second)
+    switch role {
+    case .initiator: return NoiseTransport(sending: first, receiving: second, handshakeHash: hash)
+    case .responder: return NoiseTransport(sending: second, receiving: first, handshakeHash: hash)
+    }
   }
 
   /// HKDF of the Noise specification, section 4.3, with two outputs.
@@ -74,19 +77,11 @@ struct SymmetricState: ~Copyable {
   private static func hmac(
     _ key: borrowing SecretBytes, _ data: RawSpan, _ number: [UInt8]
   ) throws(NoiseError) -> SecretBytes {
-    do throws(SodiumError) {
-      return try PlainHashes.hmacSHA256(key: key.bytes, data, number.span.bytes)
-    } catch { throw NoiseError(error) }
+    try noise(PlainHashes.hmacSHA256(key: key.bytes, data, number.span.bytes))
   }
 }
 
 private struct DerivedKeys: ~Copyable {
   let first: SecretBytes
   let second: SecretBytes
-}
-
-/// The ciphers of a finished handshake, one a direction.
-struct NoiseCiphers: ~Copyable {
-  var initiatorToResponder: CipherState
-  var responderToInitiator: CipherState
 }

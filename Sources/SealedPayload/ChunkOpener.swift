@@ -17,12 +17,8 @@ struct ChunkOpener: ~Copyable {
     }
     let layout = try ChunkLayout(ciphertextByteCount: ciphertextByteCount)
     let batch = Batch.chunks(of: layout.chunkCount)
-    let plain = try sodium { () throws(SodiumError) in
-      try SecretBytes(zeros: layout.plaintextByteCount(of: batch, from: 0))
-    }
-    let staging = try sodium { () throws(SodiumError) in
-      try SecretBytes(zeros: layout.ciphertextByteCount(of: batch, from: 0))
-    }
+    let plain = try sodium(SecretBytes(zeros: layout.plaintextByteCount(of: batch, from: 0)))
+    let staging = try sodium(SecretBytes(zeros: layout.ciphertextByteCount(of: batch, from: 0)))
     self.key = key
     self.layout = layout
     self.batch = batch

@@ -15,12 +15,8 @@ struct ChunkReader: ~Copyable {
       throw .sodium(.invalidLength(expected: SecretBox.keyByteCount, actual: key.count))
     }
     let layout = try ChunkLayout(ciphertextByteCount: ciphertextByteCount)
-    let plain = try sodium { () throws(SodiumError) in
-      try SecretBytes(zeros: layout.plaintextByteCount(ofChunk: 0))
-    }
-    let sealed = try sodium { () throws(SodiumError) in
-      try SecretBytes(zeros: layout.ciphertextByteCount(of: 1, from: 0))
-    }
+    let plain = try sodium(SecretBytes(zeros: layout.plaintextByteCount(ofChunk: 0)))
+    let sealed = try sodium(SecretBytes(zeros: layout.ciphertextByteCount(of: 1, from: 0)))
     self.key = key
     self.layout = layout
     self.plain = plain

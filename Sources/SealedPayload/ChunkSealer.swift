@@ -18,12 +18,8 @@ struct ChunkSealer: ~Copyable {
     }
     let layout = try ChunkLayout(plaintextByteCount: plaintextByteCount)
     let batch = Batch.chunks(of: layout.chunkCount)
-    let plain = try sodium { () throws(SodiumError) in
-      try SecretBytes(zeros: layout.plaintextByteCount(of: batch, from: 0))
-    }
-    let staging = try sodium { () throws(SodiumError) in
-      try SecretBytes(zeros: layout.ciphertextByteCount(of: batch, from: 0))
-    }
+    let plain = try sodium(SecretBytes(zeros: layout.plaintextByteCount(of: batch, from: 0)))
+    let staging = try sodium(SecretBytes(zeros: layout.ciphertextByteCount(of: batch, from: 0)))
     self.key = key
     self.layout = layout
     self.batch = batch

@@ -16,8 +16,7 @@ struct HeaderParts {
     let count = try reader.count16(limit: PayloadHeader.byteLimit - 2, "header")
     guard count >= reader.remaining else { throw .trailingBytes(count: reader.remaining - count) }
     guard count == reader.remaining else { throw .truncated(field: "header") }
-    let version = try reader.u8("header version")
-    guard version == PayloadHeader.version else { throw .unsupported(field: "header version", value: UInt64(version)) }
+    try reader.version(PayloadHeader.version, "header version")
     let kindByte = try reader.u8("payload kind")
     guard let kind = PayloadKind(rawValue: kindByte) else {
       throw .unsupported(field: "payload kind", value: UInt64(kindByte))

@@ -120,7 +120,7 @@ struct LayerParser: ~Copyable {
     guard Scrypt.acceptedLogarithms.contains(Int(plaintext[1])) else { throw .parametersRefused }
     let layout = try ChunkLayout(ciphertextByteCount: byteCount - UInt64(PasswordLayer.overhead))
     _ = try PayloadParser(paddedByteCount: layout.plaintextByteCount, padding: padding)
-    return try sodium { () throws(SodiumError) in try SecretBytes(copying: plaintext.bytes) }
+    return try sodium(SecretBytes(copying: plaintext.bytes))
   }
 
   private mutating func deliver(

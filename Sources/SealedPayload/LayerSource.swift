@@ -20,7 +20,7 @@ struct LayerSource: ~Copyable {
   }
 
   private init(_ source: consuming PayloadSource) throws(PayloadError) {
-    front = try sodium { () throws(SodiumError) in try SecretBytes(zeros: 1) }
+    front = try sodium(SecretBytes(zeros: 1))
     byteCount = 1 + source.paddedByteCount
     inner = nil
     self.source = source
@@ -29,7 +29,7 @@ struct LayerSource: ~Copyable {
   private init(_ source: consuming PayloadSource, password: consuming PasswordLayer) throws(PayloadError) {
     let key = try password.key()
     let commitment = try PasswordLayer.commitment(to: key)
-    var front = try sodium { () throws(SodiumError) in try SecretBytes(zeros: PasswordLayer.overhead) }
+    var front = try sodium(SecretBytes(zeros: PasswordLayer.overhead))
     front.withUnsafeMutableBytes { front in
       front[0] = 1
       front[1] = UInt8(truncatingIfNeeded: password.logarithm)

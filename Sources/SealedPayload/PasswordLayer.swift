@@ -33,11 +33,7 @@ public struct PasswordLayer: ~Copyable, Sendable {
     of password: borrowing SecretBytes, salt: [UInt8], logarithm: Int
   ) throws(PayloadError) -> SecretBytes {
     guard Scrypt.acceptedLogarithms.contains(logarithm) else { throw .parametersRefused }
-    do throws(SodiumError) {
-      return try Scrypt.deriveKey(password: password.bytes, salt: salt, logarithm: logarithm)
-    } catch {
-      throw .sodium(error)
-    }
+    return try sodium(Scrypt.deriveKey(password: password.bytes, salt: salt, logarithm: logarithm))
   }
 
   /// What binds the layer to one key: nobody can find two keys, hence two passwords, with the same commitment. Secret,

@@ -41,12 +41,12 @@ public enum PayloadError: Error, Hashable, Sendable {
   case sodium(SodiumError)
 }
 
-/// Runs `body` and reports its failures as ``PayloadError/sodium(_:)``.
-func sodium<Result: ~Copyable>(_ body: () throws(SodiumError) -> Result) throws(PayloadError) -> Result {
+/// What the library's errors are called in this module.
+func sodium<Result: ~Copyable>(_ body: @autoclosure () throws(SodiumError) -> Result) throws(PayloadError) -> Result {
   do throws(SodiumError) { return try body() } catch { throw .sodium(error) }
 }
 
-/// Runs `body` and reports its failures as ``PayloadError/wire(_:)``.
-func wire<Result: ~Copyable>(_ body: () throws(WireError) -> Result) throws(PayloadError) -> Result {
+/// What the codec's errors are called in this module.
+func wire<Result: ~Copyable>(_ body: @autoclosure () throws(WireError) -> Result) throws(PayloadError) -> Result {
   do throws(WireError) { return try body() } catch { throw .wire(error) }
 }

@@ -51,17 +51,15 @@ public struct PayloadHeader: ~Copyable, Sendable {
   init(from bytes: RawSpan) throws(PayloadError) {
     guard bytes.byteCount >= 2 else { throw .wire(.truncated(field: "header")) }
     var reader = Reader(bytes)
-    let count = 2 + (try wire { () throws(WireError) in try reader.count16(limit: Self.byteLimit - 2, "header") })
+    let count = 2 + (try wire(reader.count16(limit: Self.byteLimit - 2, "header")))
     guard count <= bytes.byteCount else { throw .wire(.truncated(field: "header")) }
-    let encoding = try sodium { () throws(SodiumError) in
-      try SecretBytes(copying: bytes.extracting(first: count))
-    }
+    let encoding = try sodium(SecretBytes(copying: bytes.extracting(first: count)))
     try self.init(encoding: encoding)
   }
 
   /// Parses a whole encoding and keeps it.
   init(encoding: consuming SecretBytes) throws(PayloadError) {
-    let parts = try wire { () throws(WireError) in try HeaderParts(encoding.bytes) }
+    let parts = try wire(HeaderParts(encoding.bytes))
     kind = parts.kind
     mediaType = parts.mediaType
     fileNameRange = parts.fileName

@@ -18,9 +18,7 @@ struct PayloadSource: ~Copyable {
     guard bodyByteCount <= PaddedLength.limit else { throw .tooLarge }
     let content = UInt64(header.byteCount) + bodyByteCount
     guard let padded = padding.paddedByteCount(UInt64(Self.lengthByteCount) + content) else { throw .tooLarge }
-    var front = try sodium { () throws(SodiumError) in
-      try SecretBytes(zeros: Self.lengthByteCount + header.byteCount)
-    }
+    var front = try sodium(SecretBytes(zeros: Self.lengthByteCount + header.byteCount))
     front.withUnsafeMutableBytes { front in
       front.storeBytes(of: content.bigEndian, as: UInt64.self)
       header.bytes.withUnsafeBytes { front.from(Self.lengthByteCount).copyMemory(from: $0) }

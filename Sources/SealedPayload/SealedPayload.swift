@@ -48,7 +48,7 @@ extension PasswordLayer {
   /// Takes a password (UTF-8, NFC) and the binary logarithm of scrypt's N (RFC 7914), 15 to 20, and draws a salt. Sealing
   /// and opening take 128 · 8 · N bytes of memory: 64 MiB by default.
   public init(password: consuming SecretBytes, logarithm: Int = defaultLogarithm) throws(PayloadError) {
-    let salt = try sodium { () throws(SodiumError) in try Randomness.bytes(Scrypt.saltByteCount) }
+    let salt = try sodium(Randomness.bytes(Scrypt.saltByteCount))
     try self.init(password: password, logarithm: logarithm, salt: salt)
   }
 }

@@ -20,9 +20,7 @@ public struct Dealing: ~Copyable, Sendable {
   init(_ scheme: ThresholdScheme, wideCoefficients wide: borrowing SecretBytes) throws(ShamirError) {
     let threshold = scheme.threshold
     guard wide.count == Self.wideByteCount(of: scheme) else { throw .malformed(field: "coefficients") }
-    var coefficients = try sodium { () throws(SodiumError) in
-      try SecretBytes(zeros: 2 * threshold * RistrettoScalar.byteCount)
-    }
+    var coefficients = try sodium(SecretBytes(zeros: 2 * threshold * RistrettoScalar.byteCount))
     var points: [RistrettoPoint] = []
     coefficients.withUnsafeMutableBytes { output in
       wide.withUnsafeBytes { wide in
@@ -53,7 +51,7 @@ public struct Dealing: ~Copyable, Sendable {
   /// f(i), then g(i).
   func evaluated(at index: UInt8) throws(ShamirError) -> SecretBytes {
     let threshold = scheme.threshold
-    var bytes = try sodium { () throws(SodiumError) in try SecretBytes(zeros: KeyShare.byteCount) }
+    var bytes = try sodium(SecretBytes(zeros: KeyShare.byteCount))
     bytes.withUnsafeMutableBytes { output in
       coefficients.withUnsafeBytes { scalars in
         Polynomial.evaluate(scalars.octets, count: threshold, at: index, into: output.octets)

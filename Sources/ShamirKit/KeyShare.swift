@@ -27,10 +27,9 @@ public struct KeyShare: ~Copyable, Sendable {
 
   /// f(i)·G + g(i)·H: what Y_i is for a share that verifies, a hundred times faster than from the commitments.
   package func evaluation() throws(ShamirError) -> RistrettoPoint {
-    try sodium { () throws(SodiumError) in
-      try bytes.withUnsafeBytes { (share) throws(SodiumError) in
+    try sodium(
+      bytes.withUnsafeBytes { (share) throws(SodiumError) in
         try RistrettoPoint.commitment(to: share.octets, blinding: share.octets + RistrettoScalar.byteCount)
-      }
-    }
+      })
   }
 }

@@ -16,7 +16,7 @@ package enum MerkleLeaf {
   package static func digest(
     secret: SecretID, fragment: UInt8, piece: UInt64, bytes: UnsafeRawBufferPointer
   ) throws(ShamirError) -> Digest {
-    try sodium { () throws(SodiumError) in
+    do throws(SodiumError) {
       var hash = try DomainHash("vault/merkle-leaf/v1")
       hash.append(secret.bytes)
       hash.append(UInt64(fragment))
@@ -24,7 +24,7 @@ package enum MerkleLeaf {
       hash.append(UInt64(bytes.count))
       hash.append(bytes)
       return hash.digest()
-    }
+    } catch { throw .sodium(error) }
   }
 }
 
@@ -32,11 +32,11 @@ package enum MerkleLeaf {
 package enum MerkleNode {
   /// BLAKE2b-256("vault/merkle-node/v1", left, right).
   package static func digest(_ left: Digest, _ right: Digest) throws(ShamirError) -> Digest {
-    try sodium { () throws(SodiumError) in
+    do throws(SodiumError) {
       var hash = try DomainHash("vault/merkle-node/v1")
       hash.append(left)
       hash.append(right)
       return hash.digest()
-    }
+    } catch { throw .sodium(error) }
   }
 }

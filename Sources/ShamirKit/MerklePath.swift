@@ -43,8 +43,7 @@ package struct MerklePath: WireValue, Hashable, Sendable {
   }
 
   package init(from reader: inout Reader) throws(WireError) {
-    let count = Int(try reader.u8("path length"))
-    guard count <= Self.siblingLimit else { throw .limitExceeded(field: "path length", limit: Self.siblingLimit) }
+    let count = try reader.count8(limit: Self.siblingLimit, "path length")
     var siblings: [Digest] = []
     siblings.reserveCapacity(count)
     for _ in 0..<count {

@@ -45,9 +45,8 @@ package struct MerkleTreeBuilder: Hashable, Sendable {
       let start = left * Digest.byteCount
       let middle = start + Digest.byteCount
       if left + 1 < count {
-        let pair = try sodium { () throws(SodiumError) in
-          (try Digest(Array(nodes[start..<middle])), try Digest(Array(nodes[middle..<(middle + Digest.byteCount)])))
-        }
+        let pair = try sodium(
+          (try Digest(Array(nodes[start..<middle])), try Digest(Array(nodes[middle..<(middle + Digest.byteCount)]))))
         parents += try MerkleNode.digest(pair.0, pair.1).bytes
       } else {
         parents += nodes[start..<middle]

@@ -24,7 +24,7 @@ public struct PossessionProof: WireValue, Hashable, Sendable {
   ) throws(ShamirError) -> PossessionProof {
     guard share.index == statement.index else { throw .foreignShare(index: share.index) }
     guard freshness.count == freshByteCount else { throw .malformed(field: "freshness") }
-    do throws(SodiumError) { return try compute(share, statement, freshness) } catch { throw .sodium(error) }
+    return try sodium(compute(share, statement, freshness))
   }
 
   private static func compute(
@@ -54,13 +54,13 @@ public struct PossessionProof: WireValue, Hashable, Sendable {
   }
 
   func holds(for statement: PossessionStatement) throws(ShamirError) -> Bool {
-    try sodium { () throws(SodiumError) in
+    do throws(SodiumError) {
       let challenge = try Self.challenge(statement, commitment)
       let left = try responses.span.bytes.withUnsafeBytes { (responses) throws(SodiumError) in
         try RistrettoPoint.commitment(to: responses.octets, blinding: responses.octets + RistrettoScalar.byteCount)
       }
       return try left == commitment.adding(challenge.times(statement.evaluation))
-    }
+    } catch { throw .sodium(error) }
   }
 
   private static func nonce(

@@ -35,9 +35,7 @@ public enum ShamirError: Error, Sendable, Hashable {
   case sodium(SodiumError)
 }
 
-/// Runs `body` and turns the library's errors into this module's.
-func sodium<Result: ~Copyable>(
-  _ body: () throws(SodiumError) -> Result
-) throws(ShamirError) -> Result {
+/// What the library's errors are called in this module.
+func sodium<Result: ~Copyable>(_ body: @autoclosure () throws(SodiumError) -> Result) throws(ShamirError) -> Result {
   do throws(SodiumError) { return try body() } catch { throw .sodium(error) }
 }

@@ -9,9 +9,7 @@ public import WireCodec
 extension Dealing {
   /// Draws a secret and polynomials. Takes t commitments of two multiplications (0.13 ms) each.
   public static func fresh(_ scheme: ThresholdScheme) throws(ShamirError) -> Dealing {
-    let wide = try sodium { () throws(SodiumError) in
-      try SecretBytes(random: wideByteCount(of: scheme))
-    }
+    let wide = try sodium(SecretBytes(random: wideByteCount(of: scheme)))
     return try Dealing(scheme, wideCoefficients: wide)
   }
 
@@ -24,11 +22,10 @@ extension Dealing {
 
   /// The 32-byte key for the payload of the secret with this id: the one that ``ShareCollector/fileKey(for:)`` rebuilds.
   public func fileKey(for id: SecretID) throws(ShamirError) -> SecretBytes {
-    try sodium { () throws(SodiumError) in
-      try coefficients.withUnsafeBytes { (scalars) throws(SodiumError) in
+    try sodium(
+      coefficients.withUnsafeBytes { (scalars) throws(SodiumError) in
         try FileKey.derive(from: scalars.octets, id: id)
-      }
-    }
+      })
   }
 }
 
@@ -55,11 +52,11 @@ extension Commitments {
   public func evaluation(at index: UInt8) throws(ShamirError) -> RistrettoPoint {
     guard index > 0 else { throw .foreignShare(index: index) }
     let scalar = PublicScalar(UInt64(index))
-    return try sodium { () throws(SodiumError) in
+    do throws(SodiumError) {
       var sum = RistrettoPoint.identity
       for point in points.reversed() { sum = try scalar.times(sum).adding(point) }
       return sum
-    }
+    } catch { throw .sodium(error) }
   }
 }
 
@@ -69,9 +66,7 @@ extension ShareCollector {
   /// Throws ``ShamirError/inconsistentCommitments`` unless there are as many commitments as the threshold.
   public init(scheme: ThresholdScheme, commitments: Commitments) throws(ShamirError) {
     guard commitments.points.count == scheme.threshold else { throw .inconsistentCommitments }
-    memory = try sodium { () throws(SodiumError) in
-      try SecretBytes(zeros: scheme.shareCount * KeyShare.byteCount)
-    }
+    memory = try sodium(SecretBytes(zeros: scheme.shareCount * KeyShare.byteCount))
     self.scheme = scheme
     self.commitments = commitments
   }
@@ -129,7 +124,7 @@ extension PossessionProof {
   public static func prove(
     _ share: borrowing KeyShare, _ statement: PossessionStatement
   ) throws(ShamirError) -> PossessionProof {
-    let freshness = try sodium { () throws(SodiumError) in try SecretBytes(random: freshByteCount) }
+    let freshness = try sodium(SecretBytes(random: freshByteCount))
     return try prove(share, statement, freshness: freshness)
   }
 

@@ -25,11 +25,7 @@ public struct ShareCollector: ~Copyable, Sendable {
 
   /// Bad ones among the shares that are not checked yet.
   borrowing func culprits() throws(ShamirError) -> Set<UInt8> {
-    do throws(SodiumError) {
-      return try weightedSumHolds(for: pending) ? [] : Set(badShares(among: pending))
-    } catch {
-      throw .sodium(error)
-    }
+    return try sodium(weightedSumHolds(for: pending) ? [] : Set(badShares(among: pending)))
   }
 
   mutating func forget(_ indices: Set<UInt8>) {
@@ -44,22 +40,17 @@ public struct ShareCollector: ~Copyable, Sendable {
 
   borrowing func rebuiltKey(_ id: SecretID, from indices: [UInt8]) throws(ShamirError) -> SecretBytes {
     let constants = try constants(from: indices)
-    let commitment = try sodium { () throws(SodiumError) in try Self.commitment(constants) }
+    let commitment = try sodium(Self.commitment(constants))
     guard commitment == commitments.points.first else { throw .inconsistentCommitments }
-    return try sodium { () throws(SodiumError) in
-      try constants.withUnsafeBytes { (constants) throws(SodiumError) in
+    return try sodium(
+      constants.withUnsafeBytes { (constants) throws(SodiumError) in
         try FileKey.derive(from: constants.octets, id: id)
-      }
-    }
+      })
   }
 
   /// f(0), then g(0), of the polynomials of least degree through these shares.
   borrowing func constants(from indices: [UInt8]) throws(ShamirError) -> SecretBytes {
-    do throws(SodiumError) {
-      return try weightedSum(of: indices, weights: Polynomial.lagrangeAtZero(indices))
-    } catch {
-      throw .sodium(error)
-    }
+    return try sodium(weightedSum(of: indices, weights: Polynomial.lagrangeAtZero(indices)))
   }
 
   /// Whether Σ w_i·(f(i)·G + g(i)·H) = Σ w_i·Y_i, with weights of 128 bits drawn now.

@@ -25,9 +25,6 @@ public struct StripeDecoder: Sendable {
       missing.flatMap { inverse[(($0 - 1) * count)..<($0 * count)] }, dataCount: count, rowCount: missing.count)
   }
 
-  /// Fragments of 1 … k whose pieces ``decode(stripe:pieces:into:)`` computes, in ascending order.
-  package var decodedFragments: [UInt8] { missing.map { UInt8($0) } }
-
   /// Writes the pieces of fragments 1 to k, one after the other, into `data`: the stripe's ciphertext and, in the
   /// last stripe, the zeros behind it (take the first ``DispersalPlan/stripeDataByteCount(_:)`` bytes).
   ///

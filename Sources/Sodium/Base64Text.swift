@@ -1,6 +1,7 @@
 import CSodium
 
-/// Base64 (RFC 4648, section 4, with padding) of secrets, by libsodium's codec, which takes no branch and no index from them.
+/// Base64 (RFC 4648, section 4, with padding, on one line) by libsodium's codec, which takes no branch and no index from
+/// secrets.
 package enum Base64Text {
   private static let variant = sodium_base64_VARIANT_ORIGINAL
 
@@ -50,5 +51,24 @@ package enum Base64Text {
       if !isValid { count = 0 }
     }
     return isValid ? bytes : nil
+  }
+
+  /// The bytes of `text`, or nil if it isn't the one encoding of anything or has more than `limit` bytes.
+  package static func decodePublic(_ text: String, limit: Int) -> [UInt8]? {
+    let characters = Array(text.utf8)
+    guard characters.count <= (limit + 2) / 3 * 4 else { return nil }
+    let bytes = try? decodePublic(characters.span.bytes)
+    return bytes.flatMap { $0.count <= limit ? $0 : nil }
+  }
+
+  package static func encodePublic(_ bytes: [UInt8]) -> [UInt8] {
+    let room = sodium_base64_encoded_len(bytes.count, variant)
+    return [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
+      buffer.withMemoryRebound(to: CChar.self) { text in
+        if let start = text.baseAddress { _ = sodium_bin2base64(start, room, bytes, bytes.count, variant) }
+      }
+      // Behind the text is C's NUL.
+      count = room - 1
+    }
   }
 }

@@ -16,35 +16,3 @@ public struct Digest: Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { hexadecimal(bytes) }
 }
-
-/// Lower-case hexadecimal of public bytes.
-package func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-  let digits = Array("0123456789abcdef".utf8)
-  var text: [UInt8] = []
-  for byte in bytes {
-    text.append(digits[Int(byte >> 4)])
-    text.append(digits[Int(byte & 15)])
-  }
-  return String(decoding: text, as: UTF8.self)
-}
-
-/// Bytes of hexadecimal text in either case, or nil when it isn't that. For public values only.
-package func bytes(hexadecimal text: some StringProtocol) -> [UInt8]? {
-  let digits = Array(text.utf8)
-  guard digits.count.isMultiple(of: 2) else { return nil }
-  var result: [UInt8] = []
-  result.reserveCapacity(digits.count / 2)
-  func value(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-    default: nil
-    }
-  }
-  for index in stride(from: 0, to: digits.count, by: 2) {
-    guard let high = value(digits[index]), let low = value(digits[index + 1]) else { return nil }
-    result.append(high << 4 | low)
-  }
-  return result
-}

@@ -10,19 +10,8 @@ package enum Ed25519 {
   package static let seedByteCount = 32
   package static let signatureByteCount = 64
 
-  /// The public key of a 32-byte seed.
-  package static func publicKey(ofSeed seed: borrowing SecretBytes) throws(SodiumError) -> [UInt8] {
-    let expanded = try expand(seed)
-    return expanded.withUnsafeBytes { Array($0[seedByteCount...]) }
-  }
-
-  /// Signs a digest. Deterministic: no randomness is taken.
-  package static func sign(_ digest: Digest, seed: borrowing SecretBytes) throws(SodiumError) -> [UInt8] {
-    let expanded = try expand(seed)
-    return try sign(digest, expanded: expanded)
-  }
-
   /// Signs a digest with what ``expand(_:)`` gave: without the multiplication that finding the public key takes.
+  /// Deterministic: no randomness is taken.
   package static func sign(_ digest: Digest, expanded: borrowing SecretBytes) throws(SodiumError) -> [UInt8] {
     guard expanded.count == expandedByteCount else {
       throw .invalidLength(expected: expandedByteCount, actual: expanded.count)

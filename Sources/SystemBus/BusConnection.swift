@@ -55,7 +55,8 @@ package struct BusConnection: ~Copyable {
   }
 
   private mutating func greet() throws(Failure) {
-    try write(Array("\0AUTH EXTERNAL \(Self.hexadecimal("\(geteuid())"))\r\n".utf8))
+    let user = "\(geteuid())".utf8.map { String($0, radix: 16) }.joined()
+    try write(Array("\0AUTH EXTERNAL \(user)\r\n".utf8))
     guard try line().hasPrefix("OK ") else { throw .refused("authentication") }
     try write(Array("NEGOTIATE_UNIX_FD\r\n".utf8))
     guard try line() == "AGREE_UNIX_FD" else { throw .refused("descriptors") }
@@ -66,10 +67,6 @@ package struct BusConnection: ~Copyable {
   deinit {
     for descriptor in descriptors { close(descriptor) }
     close(socket)
-  }
-
-  private static func hexadecimal(_ text: String) -> String {
-    text.utf8.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
   private static func connect(_ path: String) throws(Failure) -> Int32 {

@@ -1,9 +1,9 @@
 import ArgumentParser
 import CShims
+import Concurrency
 import Dispatch
 import Glibc
 import SecretVault
-import Threading
 
 /// Where the program starts: it protects the process, reads the arguments, runs the command, and ends with its code.
 @main

@@ -1,10 +1,10 @@
+import Concurrency
 import Glibc
 import Logging
 import PeerAuth
 import PeerLink
 import SecretVault
 import ServiceLifecycle
-import Threading
 import VaultGroups
 
 /// The part of the daemon that accepts connections and lets the vault answer them, where the setting says, while it says so.

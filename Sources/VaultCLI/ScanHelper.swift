@@ -1,6 +1,7 @@
+import Concurrency
 import Glibc
 import SecretVault
-import Threading
+import Sodium
 
 /// Reads QR codes through the program `vault-scan`, a process without keys. `docs/formats/qr.md` has its protocol.
 enum ScanHelper {
@@ -93,7 +94,8 @@ enum ScanHelper {
     var contents: [[UInt8]] = []
     for line in String(decoding: output, as: UTF8.self).split(separator: "\n") {
       let words = line.split(separator: " ", omittingEmptySubsequences: false)
-      guard words.count == 3, words[0] == "qr", let count = Int(words[1]), let bytes = Base64.decode(words[2].utf8),
+      guard words.count == 3, words[0] == "qr", let count = Int(words[1]),
+        let bytes = Base64Text.decodePublic(String(words[2]), limit: output.count),
         bytes.count == count
       else { throw VaultError(.other, "vault-scan answered something unexpected", hint: "install both programs anew") }
       contents.append(bytes)

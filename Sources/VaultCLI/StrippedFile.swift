@@ -1,4 +1,5 @@
 import SecretVault
+import Sodium
 
 /// What `vault-scan --strip` has found to be kept of a picture's file. `docs/formats/qr.md` has its lines.
 struct StrippedFile: Equatable {
@@ -30,7 +31,8 @@ struct StrippedFile: Equatable {
       {
         pieces.append(.range(offset: offset, count: count))
         place = offset + count
-      } else if words[0] == "put", let count = Int(words[1]), let bytes = Base64.decode(words[2].utf8),
+      } else if words[0] == "put", let count = Int(words[1]),
+        let bytes = Base64Text.decodePublic(String(words[2]), limit: Self.limit.put),
         bytes.count == count, count > 0, count <= Self.limit.put - put
       {
         pieces.append(.bytes(bytes))

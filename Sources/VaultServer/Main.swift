@@ -1,11 +1,11 @@
 import ArgumentParser
 import CShims
 import CWipingHeap
+import Concurrency
 import Glibc
 import Logging
 import ServiceLifecycle
 import ShareServer
-import Threading
 import UnixSignals
 
 @main

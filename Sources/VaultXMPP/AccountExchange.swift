@@ -203,12 +203,13 @@ final class AccountExchange: Sendable {
   func patiently<Value: Sendable>(
     _ limit: Duration = Limits.answer, _ body: @escaping @Sendable () async throws(XMPPError) -> Value
   ) async throws(XMPPError) -> Value {
-    try await until({ await self.standStill(limit) }, "nothing got on for \(limit)", body)
+    try await until({ try await self.standStill(limit) }, "nothing got on for \(limit)", body)
   }
 
-  private func standStill(_ patience: Duration) async {
+  private func standStill(_ patience: Duration) async throws {
     var standstill = Standstill(await connection.progress(), at: now)
-    while (try? await sleep(Limits.look)) != nil {
+    while true {
+      try await sleep(Limits.look)
       let unread = Double(min(state.withLock { $0.underway }, Limits.unread.bytes))
       let limit = patience / .milliseconds(1) + unread / Limits.unread.pace
       if standstill.time(await connection.progress(), at: now) >= limit { return }

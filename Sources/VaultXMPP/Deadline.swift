@@ -1,3 +1,4 @@
+import Concurrency
 import XMPPRequests
 
 /// Runs `body` for a time at most.
@@ -5,28 +6,17 @@ func within<Value: Sendable>(
   _ limit: Duration, _ sleep: @escaping @Sendable (Duration) async throws -> Void,
   _ body: @escaping @Sendable () async throws(XMPPError) -> Value
 ) async throws(XMPPError) -> Value {
-  try await until({ try? await sleep(limit) }, "no answer for \(limit)", body)
+  try await until({ try await sleep(limit) }, "no answer for \(limit)", body)
 }
 
 /// Runs `body` until `end` returns, if that is earlier.
 func until<Value: Sendable>(
-  _ end: @escaping @Sendable () async -> Void, _ reason: @autoclosure () -> String,
+  _ end: @escaping @Sendable () async throws -> Void, _ reason: @autoclosure () -> String,
   _ body: @escaping @Sendable () async throws(XMPPError) -> Value
 ) async throws(XMPPError) -> Value {
-  let first: Result<Value, XMPPError>? = await withTaskGroup(of: Result<Value, XMPPError>?.self) { tasks in
-    tasks.addTask {
-      do throws(XMPPError) { return .success(try await body()) } catch { return .failure(error) }
-    }
-    tasks.addTask {
-      await end()
-      return nil
-    }
-    let first = await tasks.next() ?? nil
-    tasks.cancelAll()
-    return first
+  do throws(XMPPError) { return try await withEnd(end, or: .unreachable(reason()), operation: body) } catch {
+    throw Task.isCancelled ? .cancelled : error
   }
-  guard let first else { throw Task.isCancelled ? .cancelled : .unreachable(reason()) }
-  return try first.get()
 }
 
 /// How long something has stood still, by a number that changes as long as it gets on.

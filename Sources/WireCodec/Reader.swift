@@ -23,14 +23,6 @@ package struct Reader: ~Escapable {
     return taken
   }
 
-  /// All bytes up to the end as a view.
-  @_lifetime(copy self)
-  package mutating func spanToEnd() -> RawSpan {
-    let taken = rest
-    rest = rest.extracting(droppingFirst: rest.byteCount)
-    return taken
-  }
-
   /// The next `count` public bytes, copied.
   package mutating func bytes(_ count: Int, _ field: StaticString) throws(WireError) -> [UInt8] {
     let taken = try span(count, field)
@@ -51,6 +43,32 @@ package struct Reader: ~Escapable {
 
   package mutating func u64(_ field: StaticString) throws(WireError) -> UInt64 {
     try number(8, field)
+  }
+
+  /// The byte of a version, where only this one is known.
+  package mutating func version(_ known: UInt8, _ field: StaticString) throws(WireError) {
+    let version = try u8(field)
+    guard version == known else { throw .unsupported(field: field.description, value: UInt64(version)) }
+  }
+
+  /// A byte that stands for one of a few cases.
+  package mutating func choice<Value: RawRepresentable<UInt8>>(_ field: StaticString) throws(WireError) -> Value {
+    guard let value = Value(rawValue: try u8(field)) else { throw .invalidValue(field: field.description) }
+    return value
+  }
+
+  /// So many values, one behind the other. The caller has limited the count.
+  package mutating func list<Value: WireValue>(_ count: Int) throws(WireError) -> [Value] {
+    var values: [Value] = []
+    for _ in 0..<count { values.append(try Value(from: &self)) }
+    return values
+  }
+
+  /// An 8-bit count or length of at most `limit`.
+  package mutating func count8(limit: Int, _ field: StaticString) throws(WireError) -> Int {
+    let value = Int(try u8(field))
+    guard value <= limit else { throw .limitExceeded(field: field.description, limit: limit) }
+    return value
   }
 
   /// A 16-bit count or length of at most `limit`.

@@ -1,3 +1,4 @@
+import Sodium
 import XMPPRequests
 
 /// What a stanza says, read strictly. Whatever it is, the worst is that it is passed over.
@@ -118,7 +119,7 @@ enum IncomingStanza {
     guard let id = element["id"], XMPPParcelPart.isID(id),
       let count = Int(element["of"] ?? "1"), (1...XMPPParcelPart.countLimit).contains(count),
       let number = Int(element["part"] ?? "0"), (0..<count).contains(number), element.children.isEmpty,
-      let bytes = Base64Bytes.decode(element.text, limit: XMPPParcelPart.sizeLimit)
+      let bytes = Base64Text.decodePublic(element.text, limit: XMPPParcelPart.sizeLimit)
     else { return nil }
     let isCarried = element["branch"] != nil || element["hops"] != nil
     let carriage = isCarried ? XMPPCarriage(branch: element["branch"], hops: element["hops"]) : nil

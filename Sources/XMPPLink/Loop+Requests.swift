@@ -99,7 +99,7 @@ extension Loop: XMPPCarrier {
       attributes += [("branch", String(carriage.branch)), ("hops", String(carriage.hops))]
     }
     if part.count > 1 { attributes += [("part", String(part.number)), ("of", String(part.count))] }
-    let text = Base64Bytes.encode(part.bytes)
+    let text = Base64Text.encodePublic(part.bytes)
     try await send { writer in
       // What can't be delivered comes back under the parcel's id, whichever part it was.
       writer.begin("message", nil, [("type", "chat"), ("to", part.to.description), ("id", part.id)])

@@ -1,8 +1,8 @@
 import CStrophe
 import CStropheShims
+import Concurrency
 import Glibc
 import Synchronization
-import Threading
 package import XMPPRequests
 
 /// One connection: the thread that runs libstrophe, and what others order it to do. All of libstrophe's calls but the

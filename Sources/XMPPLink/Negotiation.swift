@@ -1,3 +1,4 @@
+import Sodium
 import XMPPRequests
 
 /// The beginning of a connection: encryption, then login or registration. Stanzas in, steps out; no socket.
@@ -93,7 +94,7 @@ struct Negotiation {
   private static func element(_ name: String, _ namespace: String, text: [UInt8] = []) -> [UInt8] {
     var writer = XMLWriter()
     writer.begin(name, namespace)
-    if !text.isEmpty { writer.plain(Base64Bytes.encode(text)) }
+    if !text.isEmpty { writer.plain(Base64Text.encodePublic(text)) }
     writer.endAll()
     return writer.bytes
   }
@@ -125,7 +126,7 @@ extension Negotiation {
       stage = .challenged
       var writer = XMLWriter()
       writer.begin("auth", Namespace.sasl, [("mechanism", hash.rawValue)])
-      writer.plain(Base64Bytes.encode(answer))
+      writer.plain(Base64Text.encodePublic(answer))
       writer.endAll()
       return [.send(writer.bytes)]
     case .answering:
@@ -146,7 +147,7 @@ extension Negotiation {
       if word.description == "not-authorized" { throw .wrongPassword }
       throw .refused(word)
     }
-    let data = Base64Bytes.decode(element.text, limit: ScramClient.limits.message) ?? []
+    let data = Base64Text.decodePublic(element.text, limit: ScramClient.limits.message) ?? []
     switch (stage, element.name) {
     case (.challenged, "challenge"):
       stage = .answering

@@ -43,7 +43,7 @@ package final class ScramClient {
     guard joined.hasPrefix(nonce), joined.utf8.count > nonce.utf8.count else {
       throw .untrusted("it answers another question")
     }
-    guard let salt = Base64Bytes.decode(String(parts[1].dropFirst(2)), limit: Self.limits.salt), !salt.isEmpty,
+    guard let salt = Base64Text.decodePublic(String(parts[1].dropFirst(2)), limit: Self.limits.salt), !salt.isEmpty,
       let iterations = Int(parts[2].dropFirst(2))
     else { throw .malformed("a challenge") }
     guard Self.rounds.contains(iterations) else { throw .untrusted("it asks for \(iterations) rounds of its hash") }
@@ -67,7 +67,7 @@ package final class ScramClient {
     let proof = clientKey.withUnsafeBytes { key in
       clientSignature.withUnsafeBytes { signature in zip(key, signature).map { $0 ^ $1 } }
     }
-    return Base64Bytes.encode(proof)
+    return Base64Text.encodePublic(proof)
   }
 
   private static func stretch(
@@ -81,7 +81,7 @@ package final class ScramClient {
     guard success.count <= Self.limits.message, let text = String(validating: success, as: UTF8.self),
       text.hasPrefix("v="),
       let part = text.dropFirst(2).split(separator: ",", omittingEmptySubsequences: false).first,
-      let shown = Base64Bytes.decode(String(part), limit: 64)
+      let shown = Base64Text.decodePublic(String(part), limit: 64)
     else { throw .untrusted("it doesn't show that it knows the account") }
     let expected = signature
     guard !expected.isEmpty, constantTimeEqual(expected.span.bytes, shown.span.bytes) else {

@@ -1,6 +1,6 @@
+import Concurrency
 package import Sodium
 import Synchronization
-import Threading
 
 /// What is asked of who knows the password, in this order.
 package enum ScramQuestion: Hashable, Sendable {

@@ -1,8 +1,8 @@
+import Concurrency
 import Foundation
 import Glibc
 import Synchronization
 import Testing
-import Threading
 
 /// Takes connections on loopback, each on a thread of its own.
 final class LoopbackListener: Sendable {

@@ -112,13 +112,15 @@ extension Grouper {
     try change { transaction, state in
       let key = state.current.key
       let opened = try GroupBlob.open(blob, key: key)
-      let header = opened.header
+      let common = opened.header.common
       let fragment = [UInt8](repeating: 7, count: opened.fragment.count)
-      var digests = header.fragmentDigests
-      digests[1] = try GroupBlob.digest(of: fragment, group: key.group, dealing: header.dealing, index: 2)
+      var digests = common.fragmentDigests
+      digests[1] = try GroupBlob.digest(of: fragment, group: key.group, dealing: common.dealing, index: 2)
       let false2 = BlobHeader(
-        dealing: header.dealing, scheme: header.scheme, index: 2, ciphertextByteCount: header.ciphertextByteCount,
-        commitments: header.commitments, fragmentDigests: digests)
+        BlobHeader.Common(
+          dealing: common.dealing, scheme: common.scheme, ciphertextByteCount: common.ciphertextByteCount,
+          commitments: common.commitments, fragmentDigests: digests),
+        index: 2)
       let share = opened.takeShare()
       let forged = try GroupBlob.seal(
         header: false2, share: share, fragment: fragment, nonce: Randomness.bytes(24), key: key)

@@ -192,7 +192,7 @@ import WireCodec
     let two = VersionVector([a: 1, b: 1])
     let other = VersionVector([a: 2])
     #expect(two.includes(one) && !one.includes(two))
-    #expect(two.isConcurrent(with: other))
+    #expect(!two.includes(other) && !other.includes(two))
     var merged = two
     merged.merge(other)
     #expect(merged.includes(two) && merged.includes(other))

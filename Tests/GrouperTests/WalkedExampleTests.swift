@@ -55,7 +55,7 @@ import WireCodec
     return [
       ("group id", group.bytes), ("signed roster", signedRoster.bytes), ("join request", request.bytes),
       ("signed message", signed.bytes), ("content of a confirm", try confirm.encoded()),
-      ("header of blob 3", try header.encoded()), ("name of the dealing", try header.commonName().bytes),
+      ("header of blob 3", try header.encoded()), ("name of the dealing", try header.common.name().bytes),
       ("hash of blob 3, and so its share id", try GroupBlob.shareID(dealt.blobs[2]).bytes),
       ("blob 3", dealt.blobs[2]),
     ]

@@ -1,10 +1,10 @@
 import ChatServers
+import Concurrency
 import Foundation
 import Glibc
 import HTTPRequests
 import Sodium
 import Testing
-import Threading
 
 @testable import NetLink
 

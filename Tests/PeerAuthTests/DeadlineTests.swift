@@ -1,3 +1,4 @@
+import Concurrency
 import Sodium
 import Synchronization
 import TestTime

@@ -106,7 +106,12 @@ import Testing
     let key = try secret(repeating: 9)
     let zeros = [UInt8](repeating: 0, count: 32)
     let nonce = [UInt8](repeating: 0, count: 4) + [UInt8](repeating: 255, count: 8)
-    let next = try ChaChaPoly.seal(zeros.span.bytes, key: key, nonce: nonce, additionalData: RawSpan())
+    let next = try filledBytes(zeros.count + ChaChaPoly.overhead) { (output) throws(SodiumError) in
+      try zeros.span.bytes.withUnsafeBytes { (zeros) throws(SodiumError) in
+        try ChaChaPoly.seal(
+          zeros, key: key, nonce: nonce, additionalData: UnsafeRawBufferPointer(start: nil, count: 0), into: output)
+      }
+    }
     var rekeyed = CipherState(key: key)
     try rekeyed.rekey()
     var expected = try CipherState(key: secret(Array(next.prefix(32))))

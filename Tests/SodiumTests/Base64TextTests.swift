@@ -11,7 +11,10 @@ import Testing
   func `the vectors of RFC 4648 hold`(_ plain: String, _ encoded: String) throws {
     let text = try Base64Text.encode(Array(plain.utf8).span.bytes)
     #expect(text.withUnsafeBytes { Array($0) } == Array(encoded.utf8))
+    #expect(Base64Text.encodePublic(Array(plain.utf8)) == Array(encoded.utf8))
     #expect(try Base64Text.decodePublic(Array(encoded.utf8).span.bytes) == Array(plain.utf8))
+    #expect(Base64Text.decodePublic(encoded, limit: plain.utf8.count) == Array(plain.utf8))
+    if !plain.isEmpty { #expect(Base64Text.decodePublic(encoded, limit: plain.utf8.count - 1) == nil) }
     let bytes = try Base64Text.decode(Array(encoded.utf8).span.bytes)
     switch bytes {
     case .some(let bytes): #expect(bytes.withUnsafeBytes { Array($0) } == Array(plain.utf8))
@@ -19,7 +22,10 @@ import Testing
     }
   }
 
-  @Test(arguments: ["Zg", "Zg=", "Zg===", "Zh==", "Zm9=", "Z", "Zm 9v", "Zm9v\n", "Zm9v=", "Zm-_", "====", "Zm9v\u{0}"])
+  @Test(arguments: [
+    "Zg", "Zg=", "Zg===", "Zh==", "Zm9=", "Z", "Zm 9v", "Zm9v\n", "Zm9v=", "Zm-_", "Zm-v", "Z===", "=m9v", "Zm=v",
+    "====", "Zm9v\u{0}",
+  ])
   func `only the one encoding is read`(_ text: String) throws {
     let bytes = try Base64Text.decode(Array(text.utf8).span.bytes)
     #expect(bytes == nil ? true : false)

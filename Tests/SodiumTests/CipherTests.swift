@@ -103,62 +103,73 @@ struct ChaChaPolyTests {
   static let nonce: [UInt8] = [7, 0, 0, 0] + Array(0x40...0x47)
   static let additional: [UInt8] = Array(0x50...0x53) + Array(0xc0...0xc7)
 
+  private func seal(
+    _ plaintext: [UInt8], key: borrowing SecretBytes, nonce: [UInt8] = nonce, _ additional: [UInt8] = [],
+    excess: Int = 0
+  ) throws(SodiumError) -> [UInt8] {
+    try filledBytes(plaintext.count + ChaChaPoly.overhead + excess) { (output) throws(SodiumError) in
+      try plaintext.span.bytes.withUnsafeBytes { (plain) throws(SodiumError) in
+        try additional.span.bytes.withUnsafeBytes { (additional) throws(SodiumError) in
+          try ChaChaPoly.seal(plain, key: key, nonce: nonce, additionalData: additional, into: output)
+        }
+      }
+    }
+  }
+
+  /// What was written, and the error if there was one.
+  private func open(
+    _ sealed: [UInt8], key: borrowing SecretBytes, _ additional: [UInt8] = [], room: Int? = nil
+  ) -> (bytes: [UInt8], error: SodiumError?) {
+    var failure: SodiumError?
+    let bytes = filledBytes(room ?? max(0, sealed.count - ChaChaPoly.overhead)) { (output) throws(Never) in
+      do throws(SodiumError) {
+        try sealed.span.bytes.withUnsafeBytes { (sealed) throws(SodiumError) in
+          try additional.span.bytes.withUnsafeBytes { (additional) throws(SodiumError) in
+            try ChaChaPoly.open(sealed, key: key, nonce: Self.nonce, additionalData: additional, into: output)
+          }
+        }
+      } catch { failure = error }
+    }
+    return (bytes, failure)
+  }
+
   @Test("gives RFC 8439's value and opens it")
   func vector() throws {
     let key = try secret(Array(0x80...0x9f))
-    let sealed = try ChaChaPoly.seal(
-      Self.plaintext.span.bytes, key: key, nonce: Self.nonce, additionalData: Self.additional.span.bytes)
+    let sealed = try seal(Self.plaintext, key: key, Self.additional)
     #expect(hexadecimal(sealed) == Self.ciphertext)
-    let opened = try SecretBytes(count: Self.plaintext.count) { output throws(SodiumError) in
-      try ChaChaPoly.open(
-        sealed.span.bytes, key: key, nonce: Self.nonce, additionalData: Self.additional.span.bytes, into: &output)
-    }
-    #expect(copied(opened) == Self.plaintext)
+    #expect(open(sealed, key: key, Self.additional) == (Self.plaintext, nil))
   }
 
-  @Test("refuses every changed byte of ciphertext, tag or additional data, and writes nothing")
+  @Test("refuses every changed byte of ciphertext, tag or additional data, and writes nothing of the plaintext")
   func changed() throws {
     let key = try secret(Array(0x80...0x9f))
     let sealed = try hex(Self.ciphertext)
-    func attempt(_ sealed: [UInt8], _ additional: [UInt8]) throws -> (error: SodiumError?, written: Int) {
-      var failure: SodiumError?
-      var written = 0
-      _ = try SecretBytes(count: 200) { output throws(SodiumError) in
-        do throws(SodiumError) {
-          try ChaChaPoly.open(
-            sealed.span.bytes, key: key, nonce: Self.nonce, additionalData: additional.span.bytes, into: &output)
-        } catch { failure = error }
-        written = output.byteCount
-      }
-      return (failure, written)
+    func expectRefusal(_ sealed: [UInt8], _ additional: [UInt8]) {
+      let (bytes, error) = open(sealed, key: key, additional)
+      #expect(error == .verificationFailed)
+      #expect(bytes.allSatisfy { $0 == 0 })
     }
-    #expect(try attempt(sealed, Self.additional) == (nil, Self.plaintext.count))
     for position in sealed.indices {
       var bad = sealed
       bad[position] ^= 1 << UInt8.random(in: 0...7)
-      #expect(try attempt(bad, Self.additional) == (.verificationFailed, 0))
+      expectRefusal(bad, Self.additional)
     }
-    #expect(try attempt(sealed, []) == (.verificationFailed, 0))
-    for count in [0, 15, 16, sealed.count - 1] {
-      #expect(try attempt(Array(sealed[..<count]), Self.additional) == (.verificationFailed, 0))
-    }
+    expectRefusal(sealed, [])
+    for count in [0, 15, 16, sealed.count - 1] { expectRefusal(Array(sealed[..<count]), Self.additional) }
   }
 
   @Test("refuses keys, nonces and outputs of another length")
   func lengths() throws {
     let key = try SecretBytes(random: 32)
     let short = try SecretBytes(random: 16)
-    #expect(throws: SodiumError.invalidLength(expected: 32, actual: 16)) {
-      try ChaChaPoly.seal(RawSpan(), key: short, nonce: Self.nonce, additionalData: RawSpan())
-    }
+    #expect(throws: SodiumError.invalidLength(expected: 32, actual: 16)) { try seal([], key: short) }
     #expect(throws: SodiumError.invalidLength(expected: 12, actual: 24)) {
-      try ChaChaPoly.seal(RawSpan(), key: key, nonce: [UInt8](repeating: 0, count: 24), additionalData: RawSpan())
+      try seal([], key: key, nonce: [UInt8](repeating: 0, count: 24))
     }
-    let sealed = try ChaChaPoly.seal(Self.plaintext.span.bytes, key: key, nonce: Self.nonce, additionalData: RawSpan())
-    #expect(throws: SodiumError.invalidLength(expected: Self.plaintext.count, actual: 5)) {
-      _ = try SecretBytes(count: 5) { output throws(SodiumError) in
-        try ChaChaPoly.open(sealed.span.bytes, key: key, nonce: Self.nonce, additionalData: RawSpan(), into: &output)
-      }.count
-    }
+    #expect(throws: SodiumError.invalidLength(expected: 16, actual: 17)) { try seal([], key: key, excess: 1) }
+    let sealed = try seal(Self.plaintext, key: key)
+    #expect(
+      open(sealed, key: key, room: 5).error == .invalidLength(expected: Self.plaintext.count, actual: 5))
   }
 }

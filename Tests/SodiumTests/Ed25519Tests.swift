@@ -28,9 +28,14 @@ struct Ed25519Tests {
     "fea685b27f52e21f9f736a88fdfdd443f328eaf64cac302fb82162127c2a35d3bc37c8daf6faccc16657329b2f907f4660d8c6f7edad8da6c9c1ff353223e408",
   ]
 
+  private func publicKey(_ seed: borrowing SecretBytes) throws -> [UInt8] {
+    let expanded = try Ed25519.expand(seed)
+    return expanded.withUnsafeBytes { Array($0[Ed25519.seedByteCount...]) }
+  }
+
   @Test("has RFC 8032's public keys", arguments: keys)
   func publicKeys(seed: String, expected: String) throws {
-    #expect(hexadecimal(try Ed25519.publicKey(ofSeed: secret(hex: seed))) == expected)
+    #expect(hexadecimal(try publicKey(secret(hex: seed))) == expected)
     try Ed25519.validate(publicKey: hex(expected))
   }
 
@@ -38,7 +43,7 @@ struct Ed25519Tests {
   func knownSignatures() throws {
     let digests = [try Digest(Array(0..<32)), try Digest([UInt8](repeating: 255, count: 32))]
     for (index, digest) in digests.enumerated() {
-      let signature = try Ed25519.sign(digest, seed: secret(hex: Self.keys[index].0))
+      let signature = try Ed25519.sign(digest, expanded: Ed25519.expand(secret(hex: Self.keys[index].0)))
       #expect(hexadecimal(signature) == Self.signatures[index])
       try Ed25519.verify(signature, of: digest, by: hex(Self.keys[index].1))
     }
@@ -98,7 +103,7 @@ struct Ed25519Tests {
   func lengths() throws {
     let digest = try Digest(Array(0..<32))
     #expect(throws: SodiumError.invalidLength(expected: 32, actual: 31)) {
-      try Ed25519.sign(digest, seed: secret([UInt8](repeating: 1, count: 31)))
+      try Ed25519.sign(digest, expanded: Ed25519.expand(secret([UInt8](repeating: 1, count: 31))))
     }
     #expect(throws: SodiumError.invalidLength(expected: 64, actual: 63)) {
       try Ed25519.verify([UInt8](repeating: 1, count: 63), of: digest, by: hex(Self.keys[0].1))

@@ -56,7 +56,7 @@ struct StackTests {
       _ = try X25519.open(sealed.span.bytes, publicKey: publicKey, secret: secretKey).count
     }
     #expect(left == 0)
-    #expect(try Self.left { _ = try Ed25519.sign(digest, seed: secretKey) } == 0)
+    #expect(try Self.left { _ = try Ed25519.sign(digest, expanded: Ed25519.expand(secretKey)) } == 0)
   }
 
   @Test("keeps nothing of a prepared hash's key")

@@ -1,7 +1,7 @@
+import Concurrency
 import Glibc
 import SecretVault
 import Testing
-import Threading
 
 @testable import VaultCLI
 
@@ -37,18 +37,6 @@ struct CardSourceTests {
       #expect(throws: VaultError.self) { try ScanHelper.parse(Array(broken.utf8)) }
     }
   }
-
-  /// RFC 4648, section 10.
-  @Test(arguments: [
-    ("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg==", "foob"), ("Zm9vYmE=", "fooba"),
-    ("Zm9vYmFy", "foobar"),
-  ])
-  func base64(text: String, bytes: String) {
-    #expect(Base64.decode(Substring(text).utf8) == Array(bytes.utf8))
-  }
-
-  @Test(arguments: ["Z", "Zg", "Zg=", "Zh==", "Zm9=", "Z===", "====", "Zm9v\n", "Zm-v", "=m9v", "Zm=v"])
-  func base64HasOneFormOnly(text: String) { #expect(Base64.decode(Substring(text).utf8) == nil) }
 
   @Test func theHelperIsFoundBesideTheProgramOrInLibexec() {
     #expect(

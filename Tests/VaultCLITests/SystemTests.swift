@@ -1,8 +1,8 @@
+import Concurrency
 import Glibc
 import PeerAuth
 import SecretVault
 import Testing
-import Threading
 
 @testable import VaultCLI
 

@@ -1,10 +1,10 @@
+import Concurrency
 import Dispatch
 import Glibc
 import SecretVault
 import Sodium
 import Synchronization
 import Testing
-import Threading
 
 @testable import VaultCLI
 

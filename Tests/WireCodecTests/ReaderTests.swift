@@ -53,9 +53,34 @@ struct ReaderTests {
     #expect(left == 3)
     let failed = (try? reader.bytes(4, "x")) == nil
     #expect(failed)
-    let rest = reader.spanToEnd().withUnsafeBytes { Array($0) }
+    let rest = try reader.span(reader.remaining, "rest").withUnsafeBytes { Array($0) }
     #expect(rest == [2, 3, 4])
     try reader.finish()
+  }
+
+  @Test("takes only the version that is known, and only cases that there are")
+  func versions() throws {
+    enum Case: UInt8 { case one = 1 }
+    try read([7]) { r throws(WireError) in try r.version(7, "x") }
+    #expect(throws: WireError.unsupported(field: "x", value: 8)) {
+      try read([8]) { r throws(WireError) in try r.version(7, "x") }
+    }
+    #expect(try read([1]) { r throws(WireError) -> Case in try r.choice("x") } == .one)
+    #expect(throws: WireError.invalidValue(field: "x")) {
+      try read([0]) { r throws(WireError) -> Case in try r.choice("x") }
+    }
+  }
+
+  @Test("reads as many values as it was told, behind a short count too")
+  func lists() throws {
+    let value = try Everything(text: "a").encoded()
+    let values = try read([2] + value + value + [9]) { r throws(WireError) -> [Everything] in
+      try r.list(r.count8(limit: 2, "x"))
+    }
+    #expect(try values.map { (value) throws(WireError) in try value.encoded() } == [value, value])
+    #expect(throws: WireError.limitExceeded(field: "x", limit: 2)) {
+      try read([3]) { r throws(WireError) in try r.count8(limit: 2, "x") }
+    }
   }
 
   @Test("takes only 0 and 1 as a flag")

@@ -1,8 +1,8 @@
 import ChatServers
+import Concurrency
 import Foundation
 import Glibc
 import Testing
-import Threading
 
 @testable import XMPPLink
 @testable import XMPPRequests

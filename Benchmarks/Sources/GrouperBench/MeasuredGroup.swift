@@ -85,7 +85,7 @@ final class MeasuredGroup {
       }
       changed = Stopwatch.now() - start
       watch.reset()
-      try await device.grouper.uploadOnce()
+      try await device.grouper.upload()
     }
     var parts = split(Stopwatch.now() - start - changed, watch)
     // Nothing there waits for a network.

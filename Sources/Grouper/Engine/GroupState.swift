@@ -26,7 +26,6 @@ struct GroupState: Sendable {
   /// Servers of the newest roster.
   var currentLinks: [LinkRecord] { roster.servers.compactMap { link($0) } }
 
-  /// How long a gap is left alone.
   static func grace(ttl: UInt64, limit: UInt64) -> UInt64 { min(ttl / 100, limit) }
 
   /// Where it is kept when others are to be told how far this device is.
@@ -91,8 +90,8 @@ struct GroupState: Sendable {
       let email = try transaction.value("email"), let name = try transaction.value("name")
     else { return nil }
     return try MemberKeys(
-      node: node, seed: sodium { () throws(SodiumError) in try seed.bytes.duplicate() },
-      boxSecret: sodium { () throws(SodiumError) in try box.bytes.duplicate() },
+      node: node, seed: sodium(seed.bytes.duplicate()),
+      boxSecret: sodium(box.bytes.duplicate()),
       email: String(decoding: email, as: UTF8.self), name: String(decoding: name, as: UTF8.self))
   }
 

@@ -2,7 +2,6 @@ import Synchronization
 
 /// Where the time of a group's engine goes, for measurements: what runs in a task that has one adds to it. Nobody else pays for it.
 package final class GroupStopwatch: Sendable {
-  /// A kind of work.
   package enum Part: Sendable {
     /// Transactions of the store, with everything that is done in them.
     case store
@@ -10,7 +9,6 @@ package final class GroupStopwatch: Sendable {
     case sharing
   }
 
-  /// The one of this task.
   @TaskLocal package static var current: GroupStopwatch?
 
   private let spent = Mutex<[Part: Duration]>([:])
@@ -22,8 +20,8 @@ package final class GroupStopwatch: Sendable {
 
   package func reset() { spent.withLock { $0 = [:] } }
 
-  static func measure<Value>(
-    _ part: Part, _ body: () throws(GroupError) -> Value
+  static func measure<Value: ~Copyable>(
+    _ part: Part, _ body: @autoclosure () throws(GroupError) -> Value
   ) throws(GroupError) -> Value {
     guard let current else { return try body() }
     let start = ContinuousClock.now

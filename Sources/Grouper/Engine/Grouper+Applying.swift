@@ -104,9 +104,7 @@ extension Grouper {
 
   /// The object's bytes and files in an update; nil if chunks are missing.
   private func body(of message: GrouperMessage) throws(GroupError) -> (bytes: [UInt8], files: [FileReference])? {
-    let content = try wire { () throws(WireError) in
-      try UpdateContent.decode(message.content, limit: GrouperMessage.contentByteLimit)
-    }
+    let content = try wire(UpdateContent.decode(message.content, limit: GrouperMessage.contentByteLimit))
     switch content.body {
     case .inline(let bytes): return (bytes, content.files)
     case .file(let file):
@@ -147,17 +145,9 @@ extension Grouper {
 
   /// Sends a decision. It is handed to the plugin like any change, in the same pass.
   private func send(_ type: MessageType, _ name: ObjectName, _ object: MarshalledObject?) throws(GroupError) {
-    var content = Array(name.objectID.utf8)
-    if let object {
-      let isLarge = object.content.count > UpdateContent.inlineByteLimit
-      let body: UpdateContent.Body = isLarge ? .file(try addFile(bytes: object.content)) : .inline(object.content)
-      let update = try UpdateContent(body: body, files: object.files)
-      content = try wire { () throws(WireError) in try update.encoded() }
-    }
-    let encoded = content
-    try change { transaction, state in
-      try make(type, name, encoded, isApplied: false, transaction, &state)
-    }
+    let content =
+      try object.map { (object) throws(GroupError) in try self.content(of: object) } ?? Array(name.objectID.utf8)
+    try change { transaction, state in try make(type, name, content, isApplied: false, transaction, &state) }
     uploads.signal()
   }
 }

@@ -21,7 +21,7 @@ extension Grouper {
     byteCount: UInt64, read: (_ offset: UInt64, _ count: Int) async throws(GroupError) -> [UInt8]
   ) async throws(GroupError) -> FileReference {
     guard byteCount <= FileReference.byteLimit else { throw .invalid("the file is too large") }
-    let id = try sodium { () throws(SodiumError) in try FileID.random() }
+    let id = try sodium(FileID.random())
     var hash = try GroupStore.fileHash()
     var part: UInt32 = 0
     var offset: UInt64 = 0
@@ -41,7 +41,7 @@ extension Grouper {
 
   /// The same for bytes in memory.
   func addFile(bytes: [UInt8]) throws(GroupError) -> FileReference {
-    let id = try sodium { () throws(SodiumError) in try FileID.random() }
+    let id = try sodium(FileID.random())
     var hash = try GroupStore.fileHash()
     var part: UInt32 = 0
     for start in stride(from: 0, to: bytes.count, by: FileReference.chunkByteCount) {
@@ -54,7 +54,7 @@ extension Grouper {
   }
 
   private func addChunk(_ chunk: ChunkContent) throws(GroupError) {
-    let content = try wire { () throws(WireError) in try chunk.encoded() }
+    let content = try wire(chunk.encoded())
     try change { transaction, state in
       try make(.chunk, nil, content, isApplied: true, transaction, &state)
     }
@@ -66,7 +66,7 @@ extension Grouper {
   ) throws(GroupError) { try store.readFile(file, take) }
 
   func copy(_ file: FileReference, to path: String) async throws(GroupError) {
-    let name = try sodium { () throws(SodiumError) in hexadecimal(try Randomness.bytes(8)) }
+    let name = try sodium(hexadecimal(try Randomness.bytes(8)))
     let temporary = path + "." + name
     let output = try FileHandle(creating: temporary)
     do throws(GroupError) {
@@ -85,77 +85,5 @@ extension Grouper {
     var bytes: [UInt8] = []
     try store.readFile(file) { (piece) throws(GroupError) in bytes += piece }
     return bytes
-  }
-}
-
-/// A file of the user: opened without following the name where it is made, closed at the end.
-private struct FileHandle: ~Copyable {
-  private let descriptor: Int32
-  private let path: String
-
-  init(reading path: String) throws(GroupError) {
-    try self.init(path, O_RDONLY)
-  }
-
-  init(creating path: String) throws(GroupError) {
-    try self.init(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
-  }
-
-  private init(_ path: String, _ flags: Int32) throws(GroupError) {
-    descriptor = Glibc.open(path, flags | O_CLOEXEC, 0o600)
-    self.path = path
-    guard descriptor >= 0 else { throw Self.failure(path) }
-  }
-
-  deinit { if descriptor >= 0 { close(descriptor) } }
-
-  private static func failure(_ path: String) -> GroupError {
-    .file(path: path, reason: String(cString: strerror(errno)))
-  }
-
-  func byteCount() throws(GroupError) -> UInt64 {
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw Self.failure(path) }
-    guard status.st_mode & S_IFMT == S_IFREG else { throw .file(path: path, reason: "it is no ordinary file") }
-    return UInt64(max(0, status.st_size))
-  }
-
-  /// Up to `count` bytes; none at the end.
-  func read(_ count: Int) throws(GroupError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    var filled = 0
-    while filled < count {
-      let taken = bytes.withUnsafeMutableBytes {
-        Glibc.read(descriptor, $0.baseAddress.map { $0 + filled }, count - filled)
-      }
-      if taken < 0, errno == EINTR { continue }
-      guard taken >= 0 else { throw Self.failure(path) }
-      if taken == 0 { break }
-      filled += taken
-    }
-    return Array(bytes.prefix(filled))
-  }
-
-  func write(_ bytes: [UInt8]) throws(GroupError) {
-    var written = 0
-    while written < bytes.count {
-      let count = bytes.withUnsafeBytes {
-        Glibc.write(descriptor, $0.baseAddress.map { $0 + written }, bytes.count - written)
-      }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw Self.failure(path) }
-      written += count
-    }
-  }
-
-  func synchronize() throws(GroupError) { guard fsync(descriptor) == 0 else { throw Self.failure(path) } }
-
-  static func rename(_ temporary: String, to path: String) throws(GroupError) {
-    guard Glibc.rename(temporary, path) == 0 else { throw failure(path) }
-    let folder = path.unicodeScalars.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-    let directory = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard directory >= 0 else { throw failure(folder) }
-    defer { close(directory) }
-    guard fsync(directory) == 0 else { throw failure(folder) }
   }
 }

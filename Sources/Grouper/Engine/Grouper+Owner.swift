@@ -47,10 +47,7 @@ extension Grouper {
     }
     let made = try await makeGroups(choices, ttl: ttl)
     do throws(GroupError) {
-      var places: [RosterServer] = []
-      for (choice, group) in zip(choices, made) {
-        places.append(try RosterServer(address: choice.address, group: group.group))
-      }
+      let places = try Self.places(choices, made)
       let (roster, key) = try Roster.first(
         application: applicationID, name: name, owner: RosterMember(card: keys.card, users: made.map(\.owner)),
         threshold: threshold, sufficient: sufficient, ttl: UInt32(truncatingIfNeeded: ttl), servers: places,
@@ -68,6 +65,12 @@ extension Grouper {
     } catch {
       await unmake(Array(zip(choices.map(\.address), made)))
       throw error
+    }
+  }
+
+  static func places(_ choices: [ServerChoice], _ made: [CreatedGroup]) throws(GroupError) -> [RosterServer] {
+    try zip(choices, made).map { (choice, group) throws(GroupError) in
+      try RosterServer(address: choice.address, group: group.group)
     }
   }
 
@@ -142,16 +145,16 @@ extension Grouper {
   }
 
   private func addUser(_ link: LinkRecord) async throws(GroupError) -> AddedUser {
-    guard let master = link.masterKey else { throw .damaged("the master key of \(link.server.address)") }
+    guard let access = link.ownerAccess else { throw .damaged("the master key of \(link.server.address)") }
     return try await called(link.server.address) { server throws(GroupServerError) in
-      try await server.addUser(GroupAccess(group: link.server.group, key: master))
+      try await server.addUser(access)
     }
   }
 
   private func removeUser(_ user: ServerUserID, _ link: LinkRecord) async {
-    guard let master = link.masterKey else { return }
+    guard let access = link.ownerAccess else { return }
     _ = try? await called(link.server.address) { server throws(GroupServerError) in
-      try await server.removeUser(user, GroupAccess(group: link.server.group, key: master))
+      try await server.removeUser(user, access)
     }
   }
 

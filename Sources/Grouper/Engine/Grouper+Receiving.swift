@@ -1,38 +1,7 @@
 import Sodium
 import WireCodec
 
-/// From blobs on servers to messages.
 extension Grouper {
-  func listen(_ callback: @escaping @Sendable (ReceiveReport) -> Void) { listeners.append(callback) }
-
-  /// Looks for news on all servers once.
-  func receive() async throws(GroupError) -> ReceiveReport {
-    let state = try require()
-    let links = state.links
-    storeFault = nil
-    let answered = await withTaskGroup(of: RosterServer?.self) { group in
-      for link in links { group.addTask { await self.poll(link.server, wait: 0) ? link.server : nil } }
-      var answered: Set<RosterServer> = []
-      for await server in group { if let server { answered.insert(server) } }
-      return answered
-    }
-    if let storeFault { throw storeFault }
-    try change { transaction, state in try doWhatIsDue(transaction, &state) }
-    uploads.signal()
-    return try await report(answered.intersection(state.roster.servers).count)
-  }
-
-  /// Hands to the plugin what has come, and tells the listeners.
-  func report(_ answered: Int) async throws(GroupError) -> ReceiveReport {
-    let changes = try await apply()
-    let state = try require()
-    let report = ReceiveReport(
-      success: answered >= state.roster.threshold, answered: answered, needed: state.roster.threshold,
-      changes: changes, missing: state.machine.missingCount)
-    for listener in listeners { listener(report) }
-    return report
-  }
-
   /// Most empty pages, one after the other, that are turned at once.
   private static let emptyPageLimit = 256
 
@@ -44,7 +13,7 @@ extension Grouper {
       guard environment.hasRoom() else {
         storeFault = .noRoom
         // Once for all servers, until there is room again.
-        if !lacksRoom { environment.tell(.storeFailed(reason: "\(GroupError.noRoom)")) }
+        if !lacksRoom { tellFault(.noRoom) }
         lacksRoom = true
         return false
       }
@@ -75,7 +44,7 @@ extension Grouper {
         }
       } catch {
         storeFault = error
-        environment.tell(.storeFailed(reason: "\(error)"))
+        tellFault(error)
         return false
       }
       guard page.hasMore else { return true }
@@ -108,11 +77,10 @@ extension Grouper {
   /// An owner whose database was put back from a copy may have keys that have been replaced since. With the master key it has new ones.
   private func renewOwnKey(_ place: RosterServer) async {
     guard let state, state.isOwner, let index = state.roster.servers.firstIndex(of: place),
-      let master = state.link(place)?.masterKey
+      let access = state.link(place)?.ownerAccess
     else { return }
     let user = state.roster.owner.users[index]
     do throws(GroupServerError) {
-      let access = GroupAccess(group: place.group, key: master)
       let key = try await server(at: place.address).rotateKey(of: user, access)
       try? change { transaction, state in
         try transaction.put(place, access: key)
@@ -153,31 +121,26 @@ extension Grouper {
     guard let epoch = state.epoch(number) else {
       // A key that will come, or one that is gone with all that it opened.
       guard number > state.current.key.epoch, number - state.current.key.epoch <= 16 else { return }
-      return try transaction.keepUnopened(blob, from: place.address, index: 0, epoch: number, at: now)
+      return try transaction.keepUnopened(blob, from: place.address, epoch: number, at: now)
     }
     let roster = epoch.roster.roster
     guard let index = roster.servers.firstIndex(of: place) else {
       return try fault(place.address, "a share of a time in which the server wasn't the group's", transaction, &state)
     }
     let header: BlobHeader
-    do throws(GroupError) { header = try Self.header(blob, epoch.key) } catch .sodium(let error) {
+    do throws(GroupError) {
+      header = try GroupStopwatch.measure(.sharing, GroupBlob.header(of: blob, key: epoch.key))
+    } catch .sodium(let error) {
       throw GroupError.sodium(error)
     } catch { return try fault(place.address, "\(error)", transaction, &state) }
-    guard Int(header.index) == index + 1, header.scheme.threshold == roster.threshold,
-      header.scheme.shareCount == roster.servers.count
+    guard Int(header.index) == index + 1, header.common.scheme.threshold == roster.threshold,
+      header.common.scheme.shareCount == roster.servers.count
     else { return try fault(place.address, "a share of another server", transaction, &state) }
-    let name = try header.commonName()
+    let name = try header.common.name()
     guard try !transaction.hasSeen(name) else { return }
     let count = try transaction.keep(blob, of: name, header.index, from: place.address, epoch: number, at: now)
     guard count >= roster.threshold else { return }
     try combine(name, epoch, transaction, &state)
-  }
-
-  private static func header(_ blob: [UInt8], _ key: EpochKey) throws(GroupError) -> BlobHeader {
-    try GroupStopwatch.measure(.sharing) { () throws(GroupError) in
-      let opened = try GroupBlob.open(blob, key: key)
-      return opened.header
-    }
   }
 
   private func combine(
@@ -187,9 +150,7 @@ extension Grouper {
     let until = environment.now() + max(2 * state.ttl, Self.memory)
     let result: BlobCombiner.Result
     do throws(GroupError) {
-      result = try GroupStopwatch.measure(.sharing) { () throws(GroupError) in
-        try BlobCombiner.combine(pieces.map(\.blob), key: epoch.key)
-      }
+      result = try GroupStopwatch.measure(.sharing, BlobCombiner.combine(pieces.map(\.blob), key: epoch.key))
     } catch .sharing(.tooFewShares) { return } catch .sodium(let error) { throw GroupError.sodium(error) } catch {
       environment.tell(.refusedMessage(reason: "\(error)"))
       return try transaction.setSeen(dealing, until: until)
@@ -268,7 +229,6 @@ extension Grouper {
     }
   }
 
-  /// Does what the multicast says.
   func perform(
     _ effects: [MulticastEffect], _ transaction: GroupTransaction, _ state: inout GroupState
   ) throws {
@@ -326,35 +286,5 @@ extension Grouper {
     let content = try SkipContent(table: skip, vector: state.machine.confirmation).encoded()
     let signed = try sign(.skip, to: [asker], content: content, at: now, state)
     try transaction.enqueue(signed, kind: .other, to: [asker], at: now)
-  }
-
-  /// Sends what is due, and forgets what has ended.
-  func doWhatIsDue(_ transaction: GroupTransaction, _ state: inout GroupState) throws {
-    let now = environment.now()
-    try noteCaughtUp(transaction, state)
-    try perform(state.machine.due(at: now, jitter: environment.jitter()), transaction, &state)
-    let past = now > state.ttl ? now - state.ttl : 0
-    try transaction.expireOutbox(before: past)
-    try transaction.forgetFiles(unusedSince: now - min(now, max(2 * state.ttl, Self.memory)))
-    try transaction.expirePieces(receivedBefore: now > 2 * state.ttl ? now - 2 * state.ttl : 0, at: now)
-    var kept = state.current.key.epoch
-    if state.isOwner {
-      kept = min(kept, try transaction.oldestEpochInUse(state.roster.activeNodes.filter { $0 != state.own }) ?? kept)
-    }
-    let before = state.epochs.count
-    try transaction.forgetEpochs(retiredBefore: past, butNot: kept)
-    if try transaction.epochs().count != before { try state.reload(transaction) }
-  }
-}
-
-extension SharePage {
-  /// Throws ``GroupServerError/malformed(reason:)`` unless the page can follow `cursor`.
-  func check(after cursor: UInt64) throws(GroupServerError) {
-    guard next >= cursor, next <= UInt64(Int64.max) else { throw .malformed(reason: "a cursor that goes back") }
-    guard !hasMore || next > cursor else { throw .malformed(reason: "more, but no next page") }
-    guard shares.count <= ServerLimits.pageLimit else { throw .malformed(reason: "a page of too many shares") }
-    guard shares.allSatisfy({ $0.bytes.count <= ServerLimits.shareByteLimit }) else {
-      throw .malformed(reason: "a share that is too large")
-    }
   }
 }

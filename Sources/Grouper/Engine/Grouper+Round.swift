@@ -61,55 +61,22 @@ extension Grouper {
     return report
   }
 
-  private enum Visit: Sendable {
-    case done(RosterServer, isThere: Bool)
-    case timeIsUp
-  }
-
   /// Visits these servers side by side, and says who answered as it should.
   private func visit(
     _ links: [LinkRecord], looks: Bool, isForced: Bool, isHurried: Bool
   ) async -> Set<RosterServer> {
     let current = Set(state?.roster.servers ?? [])
     let enough = max(state?.roster.threshold ?? 0, state?.roster.sufficient ?? 0)
-    let (sleep, began) = (environment.sleep, environment.now())
-    let (answered, silent) = await withTaskGroup(of: Visit.self) { group in
-      for link in links {
-        group.addTask {
-          let isThere = await self.visit(link, looks: looks || link.failures > 0, isForced: isForced)
-          return .done(link.server, isThere: isThere)
-        }
-      }
-      var (answered, left, silent) = (Set<RosterServer>(), Set(links.map(\.server)), Set<RosterServer>())
-      var isTimed = false
-      while !left.isEmpty, let visit = await group.next() {
-        switch visit {
-        case .done(let server, let isThere):
-          left.remove(server)
-          if isThere { answered.insert(server) }
-          guard isHurried, !isTimed, answered.intersection(current).count >= enough else { continue }
-          isTimed = true
-          group.addTask {
-            try? await sleep(Self.patience)
-            return .timeIsUp
-          }
-        case .timeIsUp:
-          silent = left
-          group.cancelAll()
-        }
-      }
-      group.cancelAll()
-      return (answered, silent.subtracting(answered))
+    let began = environment.now()
+    let (outcomes, late) = await sideBySide(links.map(\.server), isHurried: isHurried) { outcomes in
+      outcomes.count { $0.value && current.contains($0.key) } >= enough
+    } doing: { server in
+      guard let link = links.first(where: { $0.server == server }) else { return false }
+      return await self.visit(link, looks: looks || link.failures > 0, isForced: isForced)
     }
-    guard !silent.isEmpty, !Task.isCancelled else { return answered }
-    let error = GroupServerError.unreachable(reason: "it keeps silent, while enough others have answered")
-    _ = try? change { transaction, state in
-      // One that was slow has taken something all the same.
-      for server in silent where state.link(server)?.answered ?? 0 < began {
-        try note(server, error, transaction, &state)
-      }
-    }
-    return answered
+    // One that was slow has taken something all the same.
+    try? noteSilence(late.filter { outcomes[$0] != true && state?.link($0)?.answered ?? 0 < began })
+    return Set(outcomes.filter(\.value).keys)
   }
 
   /// Everything that there is to do with one server. False if it doesn't answer as it should.
@@ -125,6 +92,46 @@ extension Grouper {
     let error = GroupServerError.unreachable(reason: "it took too long")
     _ = try? change { transaction, state in try note(place, error, transaction, &state) }
     return false
+  }
+
+  /// Does something with each of these servers at the same time. Where somebody waits, the others have a little time more
+  /// once there `isEnough`, and then are called off: those are `late`.
+  func sideBySide<Outcome: Sendable>(
+    _ servers: some Collection<RosterServer>, isHurried: Bool, isEnough: ([RosterServer: Outcome]) -> Bool,
+    doing work: @escaping @Sendable (RosterServer) async -> Outcome
+  ) async -> (outcomes: [RosterServer: Outcome], late: Set<RosterServer>) {
+    let sleep = environment.sleep
+    return await withTaskGroup(of: (RosterServer, Outcome)?.self) { group in
+      for server in servers { group.addTask { (server, await work(server)) } }
+      var (outcomes, late) = ([RosterServer: Outcome](), Set<RosterServer>())
+      var isTimed = !isHurried
+      while outcomes.count < servers.count {
+        if !isTimed, isEnough(outcomes) {
+          isTimed = true
+          group.addTask {
+            try? await sleep(Self.patience)
+            return nil
+          }
+        }
+        guard let next = await group.next() else { break }
+        if let (server, outcome) = next {
+          outcomes[server] = outcome
+        } else {
+          late = Set(servers).subtracting(outcomes.keys)
+          group.cancelAll()
+        }
+      }
+      group.cancelAll()
+      return (outcomes, late)
+    }
+  }
+
+  func noteSilence(_ servers: Set<RosterServer>) throws(GroupError) {
+    guard !servers.isEmpty, !Task.isCancelled else { return }
+    let error = GroupServerError.unreachable(reason: "it keeps silent, while enough others have answered")
+    try change { transaction, state in
+      for server in servers { try note(server, error, transaction, &state) }
+    }
   }
 
   /// Calls work off that takes longer than a server may; nil then.
@@ -149,7 +156,7 @@ extension Grouper {
     guard let machine = state?.machine else { return }
     let (memory, promised) = (machine.memory, machine.promisedConfirm ?? 0)
     guard memory != rested?.memory || promised != rested?.promised else { return }
-    let encoded = try wire { () throws(WireError) in try memory.encoded() }
+    let encoded = try wire(memory.encoded())
     try store.write { transaction in
       if encoded.count <= MulticastMemory.byteLimit { try transaction.set(GroupState.memoryKey, to: encoded) }
       try transaction.set(GroupState.promisedKey, to: promised)

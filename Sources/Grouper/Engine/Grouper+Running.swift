@@ -16,6 +16,53 @@ extension Grouper {
     return report
   }
 
+  func listen(_ callback: @escaping @Sendable (ReceiveReport) -> Void) { listeners.append(callback) }
+
+  func receive() async throws(GroupError) -> ReceiveReport {
+    let state = try require()
+    let links = state.links
+    storeFault = nil
+    let answered = await withTaskGroup(of: RosterServer?.self) { group in
+      for link in links { group.addTask { await self.poll(link.server, wait: 0) ? link.server : nil } }
+      var answered: Set<RosterServer> = []
+      for await server in group { if let server { answered.insert(server) } }
+      return answered
+    }
+    if let storeFault { throw storeFault }
+    try change { transaction, state in try doWhatIsDue(transaction, &state) }
+    uploads.signal()
+    return try await report(answered.intersection(state.roster.servers).count)
+  }
+
+  /// Hands to the plugin what has come, and tells the listeners.
+  func report(_ answered: Int) async throws(GroupError) -> ReceiveReport {
+    let changes = try await apply()
+    let state = try require()
+    let report = ReceiveReport(
+      success: answered >= state.roster.threshold, answered: answered, needed: state.roster.threshold,
+      changes: changes, missing: state.machine.missingCount)
+    for listener in listeners { listener(report) }
+    return report
+  }
+
+  /// Sends what is due, and forgets what has ended.
+  func doWhatIsDue(_ transaction: GroupTransaction, _ state: inout GroupState) throws {
+    let now = environment.now()
+    try noteCaughtUp(transaction, state)
+    try perform(state.machine.due(at: now, jitter: environment.jitter()), transaction, &state)
+    let past = now > state.ttl ? now - state.ttl : 0
+    try transaction.expireOutbox(before: past)
+    try transaction.forgetFiles(unusedSince: now - min(now, max(2 * state.ttl, Self.memory)))
+    try transaction.expirePieces(receivedBefore: now > 2 * state.ttl ? now - 2 * state.ttl : 0, at: now)
+    var kept = state.current.key.epoch
+    if state.isOwner {
+      kept = min(kept, try transaction.oldestEpochInUse(state.roster.activeNodes.filter { $0 != state.own }) ?? kept)
+    }
+    let before = state.epochs.count
+    try transaction.forgetEpochs(retiredBefore: past, butNot: kept)
+    if try transaction.epochs().count != before { try state.reload(transaction) }
+  }
+
   /// The device has come online: confirms, unless it has done so a moment ago.
   package func cameOnline() throws(GroupError) {
     try change { transaction, state in
@@ -81,7 +128,7 @@ extension Grouper {
     do throws(GroupError) {
       _ = try await report(answered)
       try change { transaction, state in try doWhatIsDue(transaction, &state) }
-    } catch { environment.tell(.storeFailed(reason: "\(error)")) }
+    } catch { tellFault(error) }
     uploads.signal()
   }
 
@@ -89,7 +136,7 @@ extension Grouper {
   private func keepUploading(to server: RosterServer) async {
     while !Task.isCancelled {
       let seen = uploads.count
-      do throws(GroupError) { try dealAll() } catch { environment.tell(.storeFailed(reason: "\(error)")) }
+      do throws(GroupError) { try dealAll() } catch { tellFault(error) }
       await upload(to: server, isForced: false)
       await uploads.wait(after: seen)
     }
@@ -104,7 +151,7 @@ extension Grouper {
       do throws(GroupError) {
         try await finishTasks(sparing: true)
         try change { transaction, state in try doWhatIsDue(transaction, &state) }
-      } catch { environment.tell(.storeFailed(reason: "\(error)")) }
+      } catch { tellFault(error) }
       uploads.signal()
     }
   }

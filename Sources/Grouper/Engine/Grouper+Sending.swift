@@ -2,7 +2,6 @@ import ShamirKit
 import Sodium
 import WireCodec
 
-/// From a change to what servers have of it.
 extension Grouper {
   func update(_ object: any Sendable) async throws(GroupError) {
     let marshalled: MarshalledObject
@@ -12,23 +11,23 @@ extension Grouper {
 
   package func update(_ object: MarshalledObject) async throws(GroupError) {
     try check(object.name)
-    let body: UpdateContent.Body
-    if object.content.count > UpdateContent.inlineByteLimit {
-      guard UInt64(object.content.count) <= UpdateContent.objectByteLimit else {
-        throw .invalid("an object is larger than 64 MiB; what is larger goes as a file")
-      }
-      body = .file(try addFile(bytes: object.content))
-    } else {
-      body = .inline(object.content)
+    guard UInt64(object.content.count) <= UpdateContent.objectByteLimit else {
+      throw .invalid("an object is larger than 64 MiB; what is larger goes as a file")
     }
-    let content = try UpdateContent(body: body, files: object.files)
-    let encoded = try wire { () throws(WireError) in try content.encoded() }
+    let encoded = try content(of: object)
     try change { transaction, state in
-      try make(
-        .update, object.name, encoded, isApplied: !plugin.storesOwnUpdates, transaction, &state)
+      try make(.update, object.name, encoded, isApplied: !plugin.storesOwnUpdates, transaction, &state)
     }
     uploads.signal()
     _ = try await apply()
+  }
+
+  /// An update's content; a large object goes ahead of it, in chunks.
+  func content(of object: MarshalledObject) throws(GroupError) -> [UInt8] {
+    let isLarge = object.content.count > UpdateContent.inlineByteLimit
+    let body: UpdateContent.Body = isLarge ? .file(try addFile(bytes: object.content)) : .inline(object.content)
+    let update = try UpdateContent(body: body, files: object.files)
+    return try wire(update.encoded())
   }
 
   func delete(_ name: ObjectName) async throws(GroupError) {
@@ -86,7 +85,7 @@ extension Grouper {
     version: VersionVector = VersionVector(), time: HybridTime = .zero, content: [UInt8], at now: UInt64,
     _ state: GroupState
   ) throws(GroupError) -> SignedMessage {
-    let id = try sodium { () throws(SodiumError) in try MessageID.random() }
+    let id = try sodium(MessageID.random())
     let card = state.keys.card
     let message = try GrouperMessage(
       type: type, group: state.roster.group, epoch: state.roster.epoch, id: id, sequence: sequence,
@@ -119,12 +118,8 @@ extension Grouper {
     guard !receivers.contains(where: { $0 == nil || $0?.isActive == false }) else {
       return try transaction.forget(record.id)
     }
-    let scheme = try sharing { () throws(ShamirError) in
-      try ThresholdScheme(threshold: roster.threshold, shareCount: roster.servers.count)
-    }
-    let dealing = try GroupStopwatch.measure(.sharing) { () throws(GroupError) in
-      try MessageDealing(record.message, scheme: scheme, key: epoch.key)
-    }
+    let scheme = try sharing(ThresholdScheme(threshold: roster.threshold, shareCount: roster.servers.count))
+    let dealing = try GroupStopwatch.measure(.sharing, MessageDealing(record.message, scheme: scheme, key: epoch.key))
     try transaction.setDealt(
       record.id, epoch: epoch.key.epoch,
       roster.servers.enumerated().map { place, server in
@@ -135,7 +130,7 @@ extension Grouper {
   // MARK: - Putting
 
   /// Puts what is due on all servers, side by side. `isForced`: also what waits for a later attempt.
-  func upload(isForced: Bool = false) async throws(GroupError) {
+  package func upload(isForced: Bool = false) async throws(GroupError) {
     try dealAll()
     let links = try require().links
     await withTaskGroup(of: Void.self) { group in
@@ -143,10 +138,6 @@ extension Grouper {
     }
   }
 
-  /// The same, for measurements.
-  package func uploadOnce() async throws(GroupError) { try await upload() }
-
-  /// Puts what is due on one server.
   func upload(to place: RosterServer, isForced: Bool) async {
     var tried: Set<Int64> = []
     while let link = state?.link(place), isForced || link.isDue(at: environment.now()) {
@@ -162,7 +153,7 @@ extension Grouper {
         guard !results.isEmpty, try note(results, link), !Task.isCancelled else { return }
       } catch {
         storeFault = error
-        return environment.tell(.storeFailed(reason: "\(error)"))
+        return tellFault(error)
       }
     }
   }
@@ -272,7 +263,7 @@ extension Grouper {
         try transaction.useNextKey(of: place)
         try state.reload(place, transaction)
       }
-    } catch { environment.tell(.storeFailed(reason: "\(error)")) }
+    } catch { tellFault(error) }
   }
 
   /// Twice as long each time, from a second up to ten minutes, half of it by chance.

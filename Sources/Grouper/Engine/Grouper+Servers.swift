@@ -8,21 +8,18 @@ extension Grouper {
     let state = try owned()
     let made = try await makeGroups(choices, ttl: Int(state.roster.ttl))
     do throws(GroupError) {
-      var places: [RosterServer] = []
-      for (choice, group) in zip(choices, made) {
-        places.append(try RosterServer(address: choice.address, group: group.group))
-      }
+      let servers = try Self.places(choices, made)
       let others = state.roster.members.dropFirst().filter(\.isActive)
       var users: [NodeID: [AddedUser]] = [:]
       for member in others {
-        for (place, group) in zip(places, made) {
-          let user = try await called(place.address) { server throws(GroupServerError) in
+        for (server, group) in zip(servers, made) {
+          let user = try await called(server.address) { server throws(GroupServerError) in
             try await server.addUser(GroupAccess(group: group.group, key: group.masterKey))
           }
           users[member.card.node, default: []].append(user)
         }
       }
-      let (servers, added) = (places, users)
+      let added = users
       try change { transaction, state in
         guard state.roster.members.dropFirst().filter(\.isActive) == others else { throw GroupError.outdated }
         var roster = state.roster
@@ -62,10 +59,10 @@ extension Grouper {
   func erase() async throws(GroupError) -> [String] {
     var left: [String] = []
     for link in try owned().links {
-      guard let master = link.masterKey else { continue }
+      guard let access = link.ownerAccess else { continue }
       do throws(GroupError) {
         try await called(link.server.address) { server throws(GroupServerError) in
-          try await server.deleteGroup(GroupAccess(group: link.server.group, key: master))
+          try await server.deleteGroup(access)
         }
       } catch { left.append(link.server.address) }
     }

@@ -54,6 +54,9 @@ extension Grouper {
     return value
   }
 
+  /// For what nobody waits for who could be told.
+  func tellFault(_ error: GroupError) { environment.tell(.storeFailed(reason: "\(error)")) }
+
   func server(at address: String) throws(GroupServerError) -> any GroupServer {
     if let server = servers[address] { return server }
     let server = try connector.server(at: address)

@@ -1,9 +1,6 @@
 /// What an owner has still to say to servers.
 extension Grouper {
-  private enum Work: Sendable {
-    case done(RosterServer, renewed: Set<NodeID>, GroupError?)
-    case timeIsUp
-  }
+  private typealias Outcome = (renewed: Set<NodeID>, failure: GroupError?)
 
   /// Calls servers that were away when something was to be changed there, side by side. Members are told of keys that have changed.
   ///
@@ -22,57 +19,32 @@ extension Grouper {
       if !sparing || link.isDue(at: now) { tasks[task.server, default: []].append(task) }
     }
     guard !tasks.isEmpty else { return }
-    let (sleep, enough) = (environment.sleep, max(state.roster.threshold, state.roster.sufficient))
-    let work = tasks
-    let (renewed, silent, failure) = await withTaskGroup(of: Work.self) { group in
-      for (server, tasks) in work { group.addTask { await self.finish(tasks, on: server) } }
-      var (left, told) = (Set(work.keys), Set(state.roster.servers).subtracting(work.keys))
-      var (renewed, silent, failure) = (Set<NodeID>(), Set<RosterServer>(), GroupError?.none)
-      var isTimed = false
-      func beginTime() {
-        guard isHurried, !isTimed, told.count >= enough else { return }
-        isTimed = true
-        group.addTask {
-          try? await sleep(Self.patience)
-          return .timeIsUp
-        }
-      }
-      beginTime()
-      while !left.isEmpty, let next = await group.next() {
-        switch next {
-        case .done(let server, let nodes, let error):
-          left.remove(server)
-          if error == nil { silent.remove(server) }
-          renewed.formUnion(nodes)
-          if case .server? = error {} else { failure = failure ?? error }
-          if error == nil, state.roster.servers.contains(server) { told.insert(server) }
-          beginTime()
-        case .timeIsUp:
-          silent = left
-          group.cancelAll()
-        }
-      }
-      group.cancelAll()
-      return (renewed, silent, failure)
+    let enough = max(state.roster.threshold, state.roster.sufficient)
+    let (work, others) = (tasks, Set(state.roster.servers).subtracting(tasks.keys))
+    let (outcomes, late) = await sideBySide(work.keys, isHurried: isHurried) { outcomes in
+      let told = outcomes.filter { $0.value.failure == nil && state.roster.servers.contains($0.key) }
+      return others.count + told.count >= enough
+    } doing: {
+      await self.finish(work[$0] ?? [], on: $0)
     }
-    if !silent.isEmpty, !Task.isCancelled {
-      let error = GroupServerError.unreachable(reason: "it keeps silent, while enough others have answered")
-      try change { transaction, state in
-        for server in silent { try note(server, error, transaction, &state) }
-      }
-    }
+    try noteSilence(late.filter { outcomes[$0]?.failure != nil })
+    let renewed = outcomes.values.reduce(into: Set()) { $0.formUnion($1.renewed) }
     if !renewed.isEmpty { try tell(renewed) }
-    if let failure { throw failure }
+    // Of servers the others are told already.
+    for case let failure? in outcomes.values.map(\.failure) {
+      if case .server = failure { continue }
+      throw failure
+    }
   }
 
   /// One server's, in order, until it fails.
-  private func finish(_ tasks: [OwnerTask], on server: RosterServer) async -> Work {
+  private func finish(_ tasks: [OwnerTask], on server: RosterServer) async -> Outcome {
     var renewed: Set<NodeID> = []
     do throws(GroupError) {
       for task in tasks {
         if try await finish(task) { renewed.insert(task.node) }
       }
-      return .done(server, renewed: renewed, nil)
+      return (renewed, nil)
     } catch .server(let address, let error) {
       // Whoever was called off says nothing about the server.
       if !Task.isCancelled {
@@ -82,16 +54,15 @@ extension Grouper {
           } else {
             environment.tell(.serverFailed(address: address, error))
           }
-        } catch { return .done(server, renewed: renewed, error) }
+        } catch { return (renewed, error) }
       }
-      return .done(server, renewed: renewed, .server(address: address, error))
-    } catch { return .done(server, renewed: renewed, error) }
+      return (renewed, .server(address: address, error))
+    } catch { return (renewed, error) }
   }
 
   /// Whether a member is to be told of a key.
   private func finish(_ task: OwnerTask) async throws(GroupError) -> Bool {
-    guard let master = state?.link(task.server)?.masterKey else { return false }
-    let access = GroupAccess(group: task.server.group, key: master)
+    guard let access = state?.link(task.server)?.ownerAccess else { return false }
     switch task.kind {
     case .removeUser:
       try await calledInTime(task.server.address) { server throws(GroupServerError) in
@@ -127,7 +98,6 @@ extension Grouper {
     return try result.get()
   }
 
-  /// Tells members whose keys to servers have changed.
   private func tell(_ nodes: Set<NodeID>) throws(GroupError) {
     try change { transaction, state in
       // A new number, so that a member's confirm tells whether he has his keys.

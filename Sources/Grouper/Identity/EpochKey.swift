@@ -20,34 +20,21 @@ package final class EpochKey: Sendable {
     guard secret.count == Self.byteCount else {
       throw .sodium(.invalidLength(expected: Self.byteCount, actual: secret.count))
     }
-    do throws(SodiumError) {
-      var message = try DomainHash("vault/group-message-key/v1", key: secret.bytes)
-      message.append(group.bytes)
-      message.append(UInt64(epoch))
-      messageKey = try message.secret()
-      var blob = try DomainHash("vault/group-blob-key/v1", key: secret.bytes)
-      blob.append(group.bytes)
-      blob.append(UInt64(epoch))
-      blobKey = try blob.secret()
-    } catch { throw .sodium(error) }
+    messageKey = try sodium(Self.hash("vault/group-message-key/v1", secret, group, epoch).secret())
+    blobKey = try sodium(Self.hash("vault/group-blob-key/v1", secret, group, epoch).secret())
     self.group = group
     self.epoch = epoch
     self.secret = secret
   }
 
   package static func random(group: GroupID, epoch: UInt32) throws(GroupError) -> EpochKey {
-    let secret = try sodium { () throws(SodiumError) in try SecretBytes(random: byteCount) }
+    let secret = try sodium(SecretBytes(random: byteCount))
     return try EpochKey(group: group, epoch: epoch, secret: secret)
   }
 
   /// What the roster says of the key, so that nobody can be given another one: a hash of 32 random bytes tells nothing of them.
   func hash() throws(GroupError) -> Digest {
-    do throws(SodiumError) {
-      var hash = try keyedHash("vault/group-epoch-hash/v1", secret)
-      hash.append(group.bytes)
-      hash.append(UInt64(epoch))
-      return hash.digest()
-    } catch { throw .sodium(error) }
+    try sodium(Self.hash("vault/group-epoch-hash/v1", secret, group, epoch).digest())
   }
 
   /// What one message is encrypted under: it takes this key and what k servers hold, `shared`.
@@ -55,17 +42,20 @@ package final class EpochKey: Sendable {
     dealing: DealingID, shared: borrowing SecretBytes
   ) throws(GroupError) -> SecretBytes {
     do throws(SodiumError) {
-      var hash = try keyedHash("vault/group-message/v1", messageKey)
-      hash.append(group.bytes)
-      hash.append(UInt64(epoch))
+      var hash = try Self.hash("vault/group-message/v1", messageKey, group, epoch)
       hash.append(dealing.bytes)
       hash.append(shared.bytes)
       return try hash.secret()
     } catch { throw .sodium(error) }
   }
-}
 
-/// Begins a hash that is keyed with a secret.
-func keyedHash(_ label: StaticString, _ key: borrowing SecretBytes) throws(SodiumError) -> DomainHash {
-  try DomainHash(label, key: key.bytes)
+  /// Begins a hash that is keyed with a secret, for one group and epoch.
+  private static func hash(
+    _ label: StaticString, _ key: borrowing SecretBytes, _ group: GroupID, _ epoch: UInt32
+  ) throws(SodiumError) -> DomainHash {
+    var hash = try keyedHash(label, key)
+    hash.append(group.bytes)
+    hash.append(UInt64(epoch))
+    return hash
+  }
 }

@@ -46,8 +46,6 @@ public struct Identifier<Kind>: WireValue, Hashable, Comparable, Sendable, Custo
     (left.high, left.low) < (right.high, right.low)
   }
 
-  package var encodedByteCount: Int { Self.byteCount }
-
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(high)
     try writer.u64(low)
@@ -59,20 +57,15 @@ public struct Identifier<Kind>: WireValue, Hashable, Comparable, Sendable, Custo
   }
 }
 
-/// What an ``Identifier`` names.
 public enum IdentifierKind {
-  /// A group, as its members know it.
   package enum Group {}
   /// A member's device.
   public enum Node {}
   package enum Message {}
-  /// One message's cutting into shares.
   package enum Dealing {}
   /// A file that travels in chunks.
   package enum File {}
-  /// A group as one server knows it.
   package enum ServerGroup {}
-  /// A member as one server knows him.
   package enum ServerUser {}
   package enum ServerShare {}
 }
@@ -94,13 +87,11 @@ package typealias ServerUserID = Identifier<IdentifierKind.ServerUser>
 package typealias ServerShareID = Identifier<IdentifierKind.ServerShare>
 
 extension Identifier: Codable {
-  /// As 32 hexadecimal digits.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(description)
   }
 
-  /// From 32 hexadecimal digits.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let value = Identifier(hexadecimal: try container.decode(String.self)) else {

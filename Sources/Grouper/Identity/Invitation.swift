@@ -26,11 +26,11 @@ public struct Invitation: Hashable, Sendable {
   /// Seals one to a member of the roster. `keys` are his on each server; nil where he has the right one, or will get it later.
   init(_ roster: SignedRoster, key: EpochKey, keys: [ServerKey?], to card: MemberCard) throws(GroupError) {
     let count = 16 + 4 + roster.bytes.count + 4 + 32 + 1 + keys.count * 33
-    var inside = try sodium { () throws(SodiumError) in try SecretBytes(zeros: count) }
+    var inside = try sodium(SecretBytes(zeros: count))
     try inside.withUnsafeMutableBytes { (buffer) throws(GroupError) in
       var output = OutputRawSpan(buffer: buffer, initializedCount: 0)
-      try wire { () throws(WireError) in
-        try write(into: &output) { writer throws(WireError) in
+      try wire(
+        write(into: &output) { writer throws(WireError) in
           try card.node.encode(into: &writer)
           try writer.bytes32(roster.bytes)
           try writer.u32(key.epoch)
@@ -44,11 +44,10 @@ public struct Invitation: Hashable, Sendable {
               try writer.bytes([UInt8](repeating: 0, count: ServerKey.byteCount))
             }
           }
-        }
-      }
+        })
       _ = output.finalize(for: buffer)
     }
-    do throws(SodiumError) { bytes = try [1] + X25519.seal(inside, to: card.boxKey) } catch { throw .sodium(error) }
+    bytes = try sodium([1] + X25519.seal(inside, to: card.boxKey))
     guard bytes.count <= Self.byteLimit else { throw .invalid("the roster is too large for an invitation") }
   }
 
@@ -73,9 +72,7 @@ public struct Invitation: Hashable, Sendable {
     }
     let key = try EpochKey(
       group: roster.roster.group, epoch: parts.epoch,
-      secret: sodium { () throws(SodiumError) in
-        try parts.key.bytes.duplicate()
-      })
+      secret: sodium(parts.key.bytes.duplicate()))
     guard try key.hash() == roster.roster.keyHash else { throw .forged("the group's key") }
     return Content(roster: roster, key: key, accessKeys: parts.accessKeys)
   }

@@ -24,10 +24,8 @@ public struct MemberCard: WireValue, Hashable, Sendable {
   package init(node: NodeID, signingKey: [UInt8], boxKey: [UInt8], email: String, name: String) throws(GroupError) {
     try Self.check(email, limit: Self.emailByteLimit, "the e-mail address")
     try Self.check(name, limit: Self.nameByteLimit, "the name")
-    try sodium { () throws(SodiumError) in
-      try Ed25519.validate(publicKey: signingKey)
-      try X25519.validate(publicKey: boxKey)
-    }
+    try sodium(Ed25519.validate(publicKey: signingKey))
+    try sodium(X25519.validate(publicKey: boxKey))
     self.node = node
     self.signingKey = signingKey
     self.boxKey = boxKey
@@ -40,8 +38,6 @@ public struct MemberCard: WireValue, Hashable, Sendable {
     guard text.utf8.count <= limit else { throw .invalid("\(what) is longer than \(limit) bytes") }
     guard !text.utf8.contains(0) else { throw .invalid("\(what) contains a NUL character") }
   }
-
-  package var encodedByteCount: Int { 16 + 32 + 32 + 2 + email.utf8.count + 2 + name.utf8.count }
 
   package func encode(into writer: inout Writer) throws(WireError) {
     try node.encode(into: &writer)

@@ -2,18 +2,16 @@ import Sodium
 
 /// This device's keys of one group.
 package final class MemberKeys: Sendable {
-  /// What the others know.
   package let card: MemberCard
-  /// The Ed25519 seed.
+  /// Ed25519.
   let seed: SecretBytes
-  /// The X25519 secret.
+  /// X25519.
   let boxSecret: SecretBytes
   private let expanded: SecretBytes
 
-  /// Makes keys for the device `node`.
   package static func generate(node: NodeID, email: String, name: String) throws(GroupError) -> MemberKeys {
-    let seed = try sodium { () throws(SodiumError) in try SecretBytes(random: Ed25519.seedByteCount) }
-    let box = try sodium { () throws(SodiumError) in try SecretBytes(random: X25519.keyByteCount) }
+    let seed = try sodium(SecretBytes(random: Ed25519.seedByteCount))
+    let box = try sodium(SecretBytes(random: X25519.keyByteCount))
     return try MemberKeys(node: node, seed: seed, boxSecret: box, email: email, name: name)
   }
 
@@ -21,20 +19,18 @@ package final class MemberKeys: Sendable {
   init(
     node: NodeID, seed: consuming SecretBytes, boxSecret: consuming SecretBytes, email: String, name: String
   ) throws(GroupError) {
-    do throws(SodiumError) { expanded = try Ed25519.expand(seed) } catch { throw .sodium(error) }
+    expanded = try sodium(Ed25519.expand(seed))
     let signingKey = expanded.withUnsafeBytes { Array($0[Ed25519.seedByteCount...]) }
-    let boxKey: [UInt8]
-    do throws(SodiumError) { boxKey = try X25519.publicKey(of: boxSecret) } catch { throw .sodium(error) }
+    let boxKey = try sodium(X25519.publicKey(of: boxSecret))
     card = try MemberCard(node: node, signingKey: signingKey, boxKey: boxKey, email: email, name: name)
     self.seed = seed
     self.boxSecret = boxSecret
   }
 
   func sign(_ digest: Digest) throws(GroupError) -> [UInt8] {
-    try sodium { () throws(SodiumError) in try Ed25519.sign(digest, expanded: expanded) }
+    try sodium(Ed25519.sign(digest, expanded: expanded))
   }
 
-  /// Opens what was sealed to this device.
   func open(_ sealed: RawSpan) throws(GroupError) -> SecretBytes {
     do throws(SodiumError) {
       return try X25519.open(sealed, publicKey: card.boxKey, secret: boxSecret)
@@ -42,9 +38,4 @@ package final class MemberKeys: Sendable {
       throw .sodium(error)
     }
   }
-}
-
-extension SodiumError {
-  /// What a signature that doesn't hold is called.
-  func forged(_ what: String) -> GroupError { self == .verificationFailed ? .forged(what) : .sodium(self) }
 }

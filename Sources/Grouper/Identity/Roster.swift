@@ -17,8 +17,6 @@ package struct RosterServer: WireValue, Hashable, Sendable {
     self.group = group
   }
 
-  package var encodedByteCount: Int { 2 + address.utf8.count + 16 }
-
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.text16(address)
     try group.encode(into: &writer)
@@ -74,7 +72,6 @@ package struct Roster: Hashable, Sendable {
   package var issued: UInt64
   /// The application (the papers' `appId`).
   package let application: String
-  /// What the owner calls the group.
   package var name: String
   /// k: servers that a message can be recovered from.
   package var threshold: Int
@@ -82,19 +79,12 @@ package struct Roster: Hashable, Sendable {
   package var sufficient: Int
   /// Seconds that servers keep shares.
   package var ttl: UInt32
-  /// All n of them.
   package var servers: [RosterServer]
   /// The owner first.
   package var members: [RosterMember]
 
-  /// The group's id.
   package static func groupID(owner signingKey: [UInt8], nonce: [UInt8]) throws(GroupError) -> GroupID {
-    try sodium { () throws(SodiumError) in
-      var hash = try DomainHash("vault/group-id/v1")
-      hash.append(signingKey)
-      hash.append(nonce)
-      return GroupID(hash.digest())
-    }
+    GroupID(try publicHash("vault/group-id/v1", [signingKey, nonce]))
   }
 
   /// A group's first roster, and its key. `owner.users` are the owner on each server.
@@ -102,7 +92,7 @@ package struct Roster: Hashable, Sendable {
     application: String, name: String, owner: RosterMember, threshold: Int, sufficient: Int, ttl: UInt32,
     servers: [RosterServer], issued: UInt64
   ) throws(GroupError) -> (Roster, EpochKey) {
-    let nonce = try sodium { () throws(SodiumError) in try Randomness.bytes(32) }
+    let nonce = try sodium(Randomness.bytes(32))
     let group = try groupID(owner: owner.card.signingKey, nonce: nonce)
     let key = try EpochKey.random(group: group, epoch: 1)
     let roster = try Roster(
@@ -120,7 +110,7 @@ package struct Roster: Hashable, Sendable {
     serial = 1
     epoch = key.epoch
     keyHash = try key.hash()
-    previous = try sodium { () throws(SodiumError) in try Digest([UInt8](repeating: 0, count: 32)) }
+    previous = try sodium(Digest([UInt8](repeating: 0, count: 32)))
     self.issued = issued
     self.application = application
     self.name = name
@@ -160,24 +150,15 @@ package struct Roster: Hashable, Sendable {
     }
   }
 
-  /// The one who makes rosters.
   package var owner: RosterMember { members[0] }
 
   /// The member with this device, or the one who was.
   package func member(_ node: NodeID) -> RosterMember? { members.first { $0.card.node == node } }
 
-  /// Devices of those who are members now.
   package var activeNodes: [NodeID] { members.filter(\.isActive).map(\.card.node) }
 }
 
 extension Roster: WireValue {
-  package var encodedByteCount: Int {
-    let texts = 2 + application.utf8.count + 2 + name.utf8.count
-    let places = 1 + servers.reduce(0) { $0 + $1.encodedByteCount }
-    let people = 2 + members.reduce(0) { $0 + $1.card.encodedByteCount + 16 * $1.users.count + 9 }
-    return 1 + 16 + 32 + 8 + 4 + 32 + 32 + 8 + texts + 1 + 1 + 4 + places + people
-  }
-
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try group.encode(into: &writer)
@@ -205,14 +186,13 @@ extension Roster: WireValue {
 
   /// Reads a roster, and refuses one that makes no sense.
   package init(from reader: inout Reader) throws(WireError) {
-    let version = try reader.u8("roster version")
-    guard version == 1 else { throw .unsupported(field: "roster version", value: UInt64(version)) }
+    try reader.version(1, "roster version")
     group = try GroupID(from: &reader)
     nonce = try reader.bytes(32, "roster nonce")
     serial = try reader.u64("serial")
     epoch = try reader.u32("epoch")
-    keyHash = try Self.digest(&reader)
-    previous = try Self.digest(&reader)
+    keyHash = try reader.digest("digest")
+    previous = try reader.digest("digest")
     issued = try reader.u64("issued")
     application = try reader.text16(limit: Self.applicationByteLimit, "application")
     name = try reader.text16(limit: Self.nameByteLimit, "group name")
@@ -221,14 +201,12 @@ extension Roster: WireValue {
     ttl = try reader.u32("ttl")
     let serverCount = Int(try reader.u8("server count"))
     guard serverCount <= Self.serverLimit else { throw .limitExceeded(field: "servers", limit: Self.serverLimit) }
-    servers = []
-    for _ in 0..<serverCount { servers.append(try RosterServer(from: &reader)) }
+    servers = try reader.list(serverCount)
     let memberCount = try reader.count16(limit: Self.memberLimit, "members")
     members = []
     for _ in 0..<memberCount {
       let card = try MemberCard(from: &reader)
-      var users: [ServerUserID] = []
-      for _ in 0..<serverCount { users.append(try ServerUserID(from: &reader)) }
+      let users: [ServerUserID] = try reader.list(serverCount)
       let isActive = try reader.flag("member state")
       let last = try reader.u64("last sequence")
       guard !isActive || last == 0 else { throw .invalidValue(field: "last sequence") }
@@ -236,9 +214,11 @@ extension Roster: WireValue {
     }
     do throws(GroupError) { try check() } catch { throw .invalidValue(field: "roster") }
   }
+}
 
-  private static func digest(_ reader: inout Reader) throws(WireError) -> Digest {
-    let bytes = try reader.bytes(Digest.byteCount, "digest")
-    do throws(SodiumError) { return try Digest(bytes) } catch { throw .invalidValue(field: "digest") }
+extension Reader {
+  mutating func digest(_ field: StaticString) throws(WireError) -> Digest {
+    let bytes = try bytes(Digest.byteCount, field)
+    do throws(SodiumError) { return try Digest(bytes) } catch { throw .invalidValue(field: field.description) }
   }
 }

@@ -15,8 +15,6 @@ package struct ConfirmContent: WireValue, Hashable, Sendable {
     self.vector = vector
   }
 
-  package var encodedByteCount: Int { 8 + 32 + vector.encodedByteCount }
-
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(serial)
     try writer.bytes(rosterDigest.bytes)
@@ -25,15 +23,13 @@ package struct ConfirmContent: WireValue, Hashable, Sendable {
 
   package init(from reader: inout Reader) throws(WireError) {
     serial = try reader.u64("serial")
-    let digest = try reader.bytes(Digest.byteCount, "roster digest")
-    do throws(SodiumError) { rosterDigest = try Digest(digest) } catch { throw .invalidValue(field: "roster digest") }
+    rosterDigest = try reader.digest("roster digest")
     vector = try VersionVector(from: &reader)
   }
 }
 
 /// Content of *resend*, and part of that of *skip*: sequence numbers by stream.
 package struct SequenceTable: WireValue, Hashable, Sendable {
-  /// Longest encoding: what a message may hold.
   package static let byteLimit = GrouperMessage.contentByteLimit
 
   /// Numbers by stream; none of the sets is empty.
@@ -44,10 +40,7 @@ package struct SequenceTable: WireValue, Hashable, Sendable {
 
   package var isEmpty: Bool { rows.isEmpty }
 
-  /// How many numbers there are.
   package var count: UInt64 { rows.values.reduce(0) { $0 + $1.count } }
-
-  package var encodedByteCount: Int { rows.values.reduce(2) { $0 + StreamID.byteCount + $1.encodedByteCount } }
 
   /// Writes the canonical encoding: in ascending order of streams.
   package func encode(into writer: inout Writer) throws(WireError) {
@@ -77,7 +70,6 @@ package struct SequenceTable: WireValue, Hashable, Sendable {
 /// Content of *skip*: messages that mean nothing any more, and how far its sender has come, so that whoever takes its word
 /// learns of what took their place.
 package struct SkipContent: WireValue, Hashable, Sendable {
-  /// What is skipped.
   package let table: SequenceTable
   /// As in *confirm*.
   package let vector: VersionVector
@@ -86,8 +78,6 @@ package struct SkipContent: WireValue, Hashable, Sendable {
     self.table = table
     self.vector = vector
   }
-
-  package var encodedByteCount: Int { table.encodedByteCount + vector.encodedByteCount }
 
   package func encode(into writer: inout Writer) throws(WireError) {
     try table.encode(into: &writer)

@@ -19,19 +19,6 @@ package enum MessageType: UInt8, Sendable, CaseIterable {
 
   /// Whether it has a sequence number and is delivered for certain.
   package var isNormal: Bool { self == .update || self == .delete || self == .chunk }
-
-  /// The word of the papers.
-  package var word: String {
-    switch self {
-    case .update: "update"
-    case .delete: "delete"
-    case .chunk: "chunk"
-    case .confirm: "confirm"
-    case .resend: "resend"
-    case .skip: "skip"
-    case .roster: "roster"
-    }
-  }
 }
 
 /// A message between members, with every attribute of the thesis's Table 4.3, the paper's `messageId`, and what telling
@@ -45,7 +32,6 @@ package struct GrouperMessage: Hashable, Sendable {
   package let group: GroupID
   /// The epoch in which it was made. It may be sent again in a later one.
   package let epoch: UInt32
-  /// Its own name.
   package let id: MessageID
   /// Counts the sender's normal messages from 1; 0 for control messages.
   package let sequence: UInt64
@@ -53,9 +39,8 @@ package struct GrouperMessage: Hashable, Sendable {
   package let objectID: String
   /// Whom it is for; empty for everybody ("*").
   package let receivers: [NodeID]
-  package let sender: NodeID
-  /// Which of the sender's countings the sequence number is of.
-  package let incarnation: UInt64
+  /// What the sequence number counts: messages of the sender in one of his countings.
+  package let stream: StreamID
   package let email: String
   package let name: String
   /// When it was made, by the sender's clock, in milliseconds since 1970.
@@ -66,6 +51,8 @@ package struct GrouperMessage: Hashable, Sendable {
   package let time: HybridTime
   /// The marshalled object, or what control messages say.
   package let content: [UInt8]
+
+  package var sender: NodeID { stream.node }
 
   /// Throws ``GroupError/invalid(_:)`` if a part is too long.
   package init(
@@ -93,8 +80,7 @@ package struct GrouperMessage: Hashable, Sendable {
     self.className = className
     self.objectID = objectID
     self.receivers = receivers
-    sender = stream.node
-    incarnation = stream.incarnation
+    self.stream = stream
     self.email = email
     self.name = name
     self.sentTime = sentTime
@@ -104,18 +90,7 @@ package struct GrouperMessage: Hashable, Sendable {
   }
 }
 
-extension GrouperMessage {
-  /// What the sequence number counts.
-  package var stream: StreamID { StreamID(node: sender, incarnation: incarnation) }
-}
-
 extension GrouperMessage: WireValue {
-  package var encodedByteCount: Int {
-    let texts = 2 + className.utf8.count + 2 + objectID.utf8.count + 2 + email.utf8.count + 2 + name.utf8.count
-    let people = 2 + 16 * receivers.count + StreamID.byteCount
-    return 2 + 16 + 4 + 16 + 8 + texts + people + 8 + version.encodedByteCount + 12 + 4 + content.count
-  }
-
   /// Writes the canonical encoding, without a signature.
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
@@ -139,12 +114,8 @@ extension GrouperMessage: WireValue {
 
   /// Reads a message without its signature.
   package init(from reader: inout Reader) throws(WireError) {
-    let version = try reader.u8("message version")
-    guard version == 1 else { throw .unsupported(field: "message version", value: UInt64(version)) }
-    guard let type = MessageType(rawValue: try reader.u8("message type")) else {
-      throw .invalidValue(field: "message type")
-    }
-    self.type = type
+    try reader.version(1, "message version")
+    type = try reader.choice("message type")
     group = try GroupID(from: &reader)
     epoch = try reader.u32("epoch")
     id = try MessageID(from: &reader)
@@ -163,13 +134,11 @@ extension GrouperMessage: WireValue {
     }
     guard receivers.isEmpty || !type.isNormal else { throw .invalidValue(field: "receivers") }
     self.receivers = receivers
-    let stream = try StreamID(from: &reader)
-    sender = stream.node
-    incarnation = stream.incarnation
+    stream = try StreamID(from: &reader)
     email = try reader.text16(limit: MemberCard.emailByteLimit, "email")
     name = try reader.text16(limit: MemberCard.nameByteLimit, "name")
     sentTime = try reader.u64("sent time")
-    self.version = try VersionVector(from: &reader)
+    version = try VersionVector(from: &reader)
     time = try HybridTime(from: &reader)
     content = try reader.bytes32(limit: Self.contentByteLimit, "content")
   }

@@ -2,24 +2,18 @@ package import WireCodec
 
 /// A hybrid logical time: close to the clock, and later than everything it comes after (Kulkarni et al., "Logical physical
 /// clocks", 2014).
-package struct HybridTime: WireValue, Hashable, Comparable, Sendable {
+package struct HybridTime: Hashable, Comparable, Sendable {
   /// Latest time that is read and sent, in milliseconds since 1970: the year 10889.
   package static let millisecondLimit: UInt64 = 1 << 48
   /// How far in the future another's time may be and still move this device's clock, in milliseconds.
   package static let toleranceMilliseconds: UInt64 = 5 * 60 * 1000
 
-  /// Milliseconds since 1970.
+  /// Since 1970.
   package let milliseconds: UInt64
   /// Tells times within a millisecond apart.
   package let counter: UInt32
 
-  /// The beginning.
   package static let zero = HybridTime(milliseconds: 0, counter: 0)
-
-  package init(milliseconds: UInt64, counter: UInt32) {
-    self.milliseconds = milliseconds
-    self.counter = counter
-  }
 
   /// The least time after this one that isn't before the clock.
   package func next(at now: UInt64) -> HybridTime {
@@ -38,9 +32,9 @@ package struct HybridTime: WireValue, Hashable, Comparable, Sendable {
   package static func < (left: HybridTime, right: HybridTime) -> Bool {
     (left.milliseconds, left.counter) < (right.milliseconds, right.counter)
   }
+}
 
-  package var encodedByteCount: Int { 12 }
-
+extension HybridTime: WireValue {
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(milliseconds)
     try writer.u32(counter)

@@ -12,7 +12,6 @@ package struct MessageView: Codable, Hashable, Sendable {
   package let objectId: String
   /// Node identifiers of the receivers, or `*`.
   package let receiverId: [String]
-  /// Node identifier of the sender.
   package let senderId: NodeID
   package let email: String
   package let name: String
@@ -30,7 +29,7 @@ package struct MessageView: Codable, Hashable, Sendable {
   package let versionTime: UInt64
 
   package init(_ message: GrouperMessage) {
-    type = message.type.word
+    type = "\(message.type)"
     content = Data(message.content)
     sequence = message.sequence
     `class` = message.className
@@ -43,7 +42,7 @@ package struct MessageView: Codable, Hashable, Sendable {
     messageId = message.id
     groupId = message.group
     epoch = message.epoch
-    incarnation = String(message.incarnation, radix: 16)
+    incarnation = String(message.stream.incarnation, radix: 16)
     version = Dictionary(uniqueKeysWithValues: message.version.entries.map { ($0.key.description, $0.value) })
     versionTime = message.time.milliseconds
   }

@@ -2,7 +2,6 @@ package import WireCodec
 
 /// Sequence numbers, as ranges in ascending order that neither overlap nor touch.
 package struct SequenceSet: WireValue, Hashable, Sendable {
-  /// Largest sequence number.
   package static let numberLimit: UInt64 = 1 << 62
   /// Most ranges in a message.
   package static let rangeLimit = 512
@@ -15,7 +14,6 @@ package struct SequenceSet: WireValue, Hashable, Sendable {
 
   package var isEmpty: Bool { ranges.isEmpty }
 
-  /// How many numbers there are.
   package var count: UInt64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound + 1) } }
 
   package var first: UInt64? { ranges.first?.lowerBound }
@@ -71,7 +69,6 @@ package struct SequenceSet: WireValue, Hashable, Sendable {
 
   package mutating func subtract(_ other: SequenceSet) { for range in other.ranges { remove(range) } }
 
-  /// What both have.
   package func intersection(_ other: SequenceSet) -> SequenceSet {
     var outside = self
     outside.subtract(other)
@@ -92,8 +89,6 @@ package struct SequenceSet: WireValue, Hashable, Sendable {
     }
     return result
   }
-
-  package var encodedByteCount: Int { 2 + 16 * ranges.count }
 
   package func encode(into writer: inout Writer) throws(WireError) {
     guard ranges.count <= Self.rangeLimit else { throw .limitExceeded(field: "ranges", limit: Self.rangeLimit) }

@@ -7,24 +7,17 @@ package struct SignedMessage: Hashable, Sendable {
   /// As it was signed: the message, then 64 bytes of signature.
   package let bytes: [UInt8]
 
-  /// Signs a message with its sender's keys.
   package init(_ message: GrouperMessage, by keys: MemberKeys) throws(GroupError) {
     guard message.sender == keys.card.node else { throw .unknownMember(message.sender) }
-    let encoded = try wire { () throws(WireError) in try message.encoded() }
+    let encoded = try wire(message.encoded())
     bytes = encoded + (try keys.sign(Self.digest(encoded, group: message.group)))
     self.message = message
   }
 
   /// Reads a message. Whose it is, ``verify(_:)`` tells.
   package init(_ bytes: [UInt8]) throws(GroupError) {
-    guard bytes.count <= MessageDealing.messageByteLimit else {
-      throw .malformed(.limitExceeded(field: "message", limit: MessageDealing.messageByteLimit))
-    }
-    guard bytes.count > Ed25519.signatureByteCount else { throw .malformed(.truncated(field: "message")) }
-    let body = bytes.count - Ed25519.signatureByteCount
-    message = try wire { () throws(WireError) in
-      try GrouperMessage.decode(bytes.span.bytes.extracting(first: body), limit: body)
-    }
+    let body = try SignedBytes(bytes, limit: MessageDealing.messageByteLimit, "message").body
+    message = try wire(GrouperMessage.decode(body, limit: body.count))
     self.bytes = bytes
   }
 
@@ -46,20 +39,12 @@ package struct SignedMessage: Hashable, Sendable {
         throw .unknownMember(stream.node)
       }
     }
-    let body = Array(bytes.dropLast(Ed25519.signatureByteCount))
-    let digest = try Self.digest(body, group: message.group)
-    do throws(SodiumError) {
-      try Ed25519.verify(
-        Array(bytes.suffix(Ed25519.signatureByteCount)), of: digest, by: member.card.signingKey)
-    } catch { throw error.forged("the signature of \(message.sender)") }
+    let signed = try SignedBytes(bytes, limit: MessageDealing.messageByteLimit, "message")
+    try signed.verify(
+      Self.digest(signed.body, group: message.group), by: member.card.signingKey, "the signature of \(message.sender)")
   }
 
   private static func digest(_ body: [UInt8], group: GroupID) throws(GroupError) -> Digest {
-    try sodium { () throws(SodiumError) in
-      var hash = try DomainHash("vault/group-signature/v1")
-      hash.append(group.bytes)
-      hash.append(body)
-      return hash.digest()
-    }
+    try publicHash("vault/group-signature/v1", [group.bytes, body])
   }
 }

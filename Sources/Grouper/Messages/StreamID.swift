@@ -35,8 +35,6 @@ package struct StreamID: WireValue, Hashable, Comparable, Sendable, Codable, Cus
     (left.node, left.incarnation) < (right.node, right.incarnation)
   }
 
-  package var encodedByteCount: Int { Self.byteCount }
-
   package func encode(into writer: inout Writer) throws(WireError) {
     try node.encode(into: &writer)
     try writer.u64(incarnation)

@@ -22,12 +22,7 @@ public struct FileReference: WireValue, Hashable, Sendable, Codable {
     self.digest = digest.bytes
   }
 
-  /// How many chunks it has.
   package var chunkCount: UInt64 { byteCount == 0 ? 0 : (byteCount - 1) / UInt64(Self.chunkByteCount) + 1 }
-
-  package var encodedByteCount: Int { Self.encodedByteCount }
-
-  static let encodedByteCount = StreamID.byteCount + 16 + 8 + 32
 
   package func encode(into writer: inout Writer) throws(WireError) {
     try author.encode(into: &writer)
@@ -52,7 +47,6 @@ package struct UpdateContent: WireValue, Hashable, Sendable {
   package static let objectByteLimit: UInt64 = 64 << 20
   package static let fileLimit = 1024
 
-  /// Where the object is.
   package enum Body: Hashable, Sendable {
     case inline([UInt8])
     /// In chunks that came before.
@@ -75,15 +69,6 @@ package struct UpdateContent: WireValue, Hashable, Sendable {
   /// All files that its chunks are needed of.
   package var allFiles: [FileReference] { if case .file(let body) = body { files + [body] } else { files } }
 
-  package var encodedByteCount: Int {
-    let content =
-      switch body {
-      case .inline(let bytes): 4 + bytes.count
-      case .file(let file): file.encodedByteCount
-      }
-    return 1 + 2 + FileReference.encodedByteCount * files.count + 1 + content
-  }
-
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try writer.count16(files.count)
@@ -99,12 +84,8 @@ package struct UpdateContent: WireValue, Hashable, Sendable {
   }
 
   package init(from reader: inout Reader) throws(WireError) {
-    let version = try reader.u8("content version")
-    guard version == 1 else { throw .unsupported(field: "content version", value: UInt64(version)) }
-    let count = try reader.count16(limit: Self.fileLimit, "files")
-    var files: [FileReference] = []
-    for _ in 0..<count { files.append(try FileReference(from: &reader)) }
-    self.files = files
+    try reader.version(1, "content version")
+    files = try reader.list(reader.count16(limit: Self.fileLimit, "files"))
     if try reader.flag("body") {
       let file = try FileReference(from: &reader)
       guard file.byteCount <= Self.objectByteLimit else { throw .invalidValue(field: "body") }
@@ -116,20 +97,14 @@ package struct UpdateContent: WireValue, Hashable, Sendable {
 }
 
 /// Content of *chunk*: which part of which file, and its bytes.
-package struct ChunkContent: WireValue, Hashable, Sendable {
+package struct ChunkContent: Hashable, Sendable {
   package let file: FileID
   /// Which part, from 0.
   package let part: UInt32
   package let bytes: [UInt8]
+}
 
-  package init(file: FileID, part: UInt32, bytes: [UInt8]) {
-    self.file = file
-    self.part = part
-    self.bytes = bytes
-  }
-
-  package var encodedByteCount: Int { 16 + 4 + 4 + bytes.count }
-
+extension ChunkContent: WireValue {
   package func encode(into writer: inout Writer) throws(WireError) {
     try file.encode(into: &writer)
     try writer.u32(part)

@@ -9,7 +9,6 @@ package struct VersionVector: WireValue, Hashable, Sendable {
   /// Sequence numbers by stream; none of them 0.
   package private(set) var entries: [StreamID: UInt64]
 
-  /// Has seen nothing.
   package init() { entries = [:] }
 
   /// Takes entries; those of 0 are left out.
@@ -30,11 +29,6 @@ package struct VersionVector: WireValue, Hashable, Sendable {
   package func includes(_ other: VersionVector) -> Bool {
     other.entries.allSatisfy { self[$0.key] >= $0.value }
   }
-
-  /// Whether neither has seen all that the other one has: a conflict.
-  package func isConcurrent(with other: VersionVector) -> Bool { !includes(other) && !other.includes(self) }
-
-  package var encodedByteCount: Int { 2 + 32 * entries.count }
 
   /// Writes the canonical encoding: in ascending order of streams.
   package func encode(into writer: inout Writer) throws(WireError) {

@@ -6,10 +6,15 @@ extension Multicast {
   /// A moment ago: how long after somebody was heard of it is likely that he is still there, and how long others wait for him.
   private var moment: UInt64 { settings.ttl / 20 }
 
-  /// What is to be asked now, by whom it is asked for: of each at most as much as he answers at once.
-  mutating func questions(at now: UInt64) -> [NodeID: SequenceTable] {
+  /// What is being put together for each member: what he is asked for, and how much more he answers at once.
+  private struct Asking {
     var tables: [NodeID: [StreamID: SequenceSet]] = [:]
     var room: [NodeID: UInt64] = [:]
+  }
+
+  /// What is to be asked now, by whom it is asked for: of each at most as much as he answers at once.
+  mutating func questions(at now: UInt64) -> [NodeID: SequenceTable] {
+    var asking = Asking()
     for stream in progress.keys.sorted() {
       guard var row = progress[stream], row.rumoured > row.contiguous, let since = row.gapSince else { continue }
       defer { progress[stream] = row }
@@ -28,25 +33,24 @@ extension Multicast {
         retries.append(question)
         return true
       }
-      askFurther(missing, of: stream, at: now, &row, &tables, &room)
+      askFurther(missing, of: stream, at: now, &row, &asking)
       for retry in retries {
         // Somebody else may have been asked in the meantime, and may still answer.
         let numbers = retry.numbers.intersection(fresh)
         fresh.subtract(numbers)
         ask(
-          numbers, of: stream, attempt: retry.attempt + 1, inVain: Set(retries.map(\.target)), at: now, &row, &tables,
-          &room)
+          numbers, of: stream, attempt: retry.attempt + 1, inVain: Set(retries.map(\.target)), at: now, &row, &asking)
       }
-      ask(fresh, of: stream, attempt: 0, inVain: [], at: now, &row, &tables, &room)
+      ask(fresh, of: stream, attempt: 0, inVain: [], at: now, &row, &asking)
     }
-    return tables.mapValues { SequenceTable($0) }
+    return asking.tables.mapValues { SequenceTable($0) }
   }
 
   /// Asks one more for what others were asked for, and haven't answered: when a moment has passed, or after a minute if somebody is
   /// heard of while they keep silent.
   private func askFurther(
     _ missing: SequenceSet, of stream: StreamID, at now: UInt64, _ row: inout StreamProgress,
-    _ tables: inout [NodeID: [StreamID: SequenceSet]], _ room: inout [NodeID: UInt64]
+    _ asking: inout Asking
   ) {
     var numbers = SequenceSet()
     for question in row.questions { numbers.formUnion(question.numbers.intersection(missing)) }
@@ -59,12 +63,12 @@ extension Multicast {
     let isThere = (lastHeard[next] ?? 0) > last && !asked.contains { (lastHeard[$0] ?? 0) > last }
     let silence = now < last ? moment : now - last
     guard silence >= (isThere ? min(moment, Self.promiseLimit) : moment) else { return }
-    ask(numbers, of: stream, next, attempt: row.questions.map(\.attempt).min() ?? 0, at: now, &row, &tables, &room)
+    ask(numbers, of: stream, next, attempt: row.questions.map(\.attempt).min() ?? 0, at: now, &row, &asking)
   }
 
   private func ask(
     _ numbers: SequenceSet, of stream: StreamID, attempt: Int, inVain: Set<NodeID>, at now: UInt64,
-    _ row: inout StreamProgress, _ tables: inout [NodeID: [StreamID: SequenceSet]], _ room: inout [NodeID: UInt64]
+    _ row: inout StreamProgress, _ asking: inout Asking
   ) {
     guard let first = numbers.first else { return }
     let all = candidates(from: first, of: stream, at: now, row)
@@ -72,19 +76,19 @@ extension Multicast {
     let candidates = others.isEmpty ? all : others
     let isNear = candidates.first.flatMap { lastHeard[$0] }.map { now < $0 + moment } ?? false
     for target in candidates.prefix(isNear ? 1 : Self.askedAtOnce) {
-      ask(numbers, of: stream, target, attempt: attempt, at: now, &row, &tables, &room)
+      ask(numbers, of: stream, target, attempt: attempt, at: now, &row, &asking)
     }
   }
 
   private func ask(
     _ numbers: SequenceSet, of stream: StreamID, _ target: NodeID, attempt: Int, at now: UInt64,
-    _ row: inout StreamProgress, _ tables: inout [NodeID: [StreamID: SequenceSet]], _ room: inout [NodeID: UInt64]
+    _ row: inout StreamProgress, _ asking: inout Asking
   ) {
-    let left = room[target] ?? settings.window
+    let left = asking.room[target] ?? settings.window
     let asked = numbers.prefix(left, ranges: Self.rangeLimit)
     guard !asked.isEmpty else { return }
-    room[target] = left - asked.count
-    tables[target, default: [:]][stream, default: SequenceSet()].formUnion(asked)
+    asking.room[target] = left - asked.count
+    asking.tables[target, default: [:]][stream, default: SequenceSet()].formUnion(asked)
     row.questions.append(
       StreamProgress.Question(numbers: asked, target: target, until: now + wait(attempt), attempt: attempt))
   }
@@ -92,7 +96,6 @@ extension Multicast {
   /// How long one who was asked isn't asked again.
   private func wait(_ attempt: Int) -> UInt64 { settings.ttl << UInt64(min(attempt, 2)) }
 
-  /// When a question was asked.
   private func time(of question: StreamProgress.Question) -> UInt64 {
     question.until - min(question.until, wait(question.attempt))
   }

@@ -11,9 +11,7 @@
 /// and to nothing else. Control messages have no number, are told apart by their ids, and never ask to be sent again: the next
 /// confirm does their work.
 package struct Multicast: Sendable {
-  /// What this member counts.
   package private(set) var own: StreamID
-  /// How it behaves; may change with the group.
   package var settings: MulticastSettings
   /// When the last confirm was sent.
   package private(set) var lastConfirm: UInt64?
@@ -42,26 +40,18 @@ package struct Multicast: Sendable {
   static let beliefLimit = 16
   /// Milliseconds after a confirm before another one tells somebody who has come back.
   static let promiseLimit: UInt64 = 60_000
-  /// Most ids of control messages that are remembered.
   static let controlLimit = 65_536
 
   /// What is kept of one stream from one start of a program to the next.
   package struct Kept: Hashable, Sendable {
     /// All up to here have been delivered.
-    package var contiguous: UInt64
+    package var contiguous: UInt64 = 0
     /// Later ones that are kept.
-    package var held: SequenceSet
+    package var held = SequenceSet()
     /// The newest that a message has shown.
-    package var known: UInt64
-
-    package init(contiguous: UInt64 = 0, held: SequenceSet = SequenceSet(), known: UInt64 = 0) {
-      self.contiguous = contiguous
-      self.held = held
-      self.known = known
-    }
+    package var known: UInt64 = 0
   }
 
-  /// Goes on from what was kept.
   package init(
     own: StreamID, settings: MulticastSettings, kept: [StreamID: Kept] = [:], lastConfirm: UInt64? = nil
   ) {
@@ -78,7 +68,6 @@ package struct Multicast: Sendable {
     }
   }
 
-  /// Says who is in the group, and who was.
   package mutating func setMembers(_ roster: Roster) {
     members = Dictionary(uniqueKeysWithValues: roster.members.map { ($0.card.node, $0.isActive) })
   }
@@ -165,7 +154,7 @@ package struct Multicast: Sendable {
     guard message.stream != own, members[message.sender] == true, remember(message.id, at: now) else { return [] }
     let heardBefore = lastHeard[message.sender]
     lastHeard[message.sender] = now
-    counting[message.sender] = message.incarnation
+    counting[message.sender] = message.stream.incarnation
     let limit = GrouperMessage.contentByteLimit
     switch message.type {
     case .confirm:
@@ -249,92 +238,6 @@ package struct Multicast: Sendable {
       .flatMap { stream, row in row.held.ranges.map { .deliver(stream, $0) } }
   }
 
-  private mutating func confirmed(_ vector: VersionVector, by confirmer: NodeID, at now: UInt64) {
-    // What he doesn't say any more, and nobody else says either, isn't spoken of.
-    var spokenOf: [NodeID: Int] = [:]
-    for (stream, row) in progress where row.isHearsay && row.holders[confirmer] != nil {
-      if vector[stream] > 0 || row.contiguous > 0 {
-        spokenOf[stream.node, default: 0] += 1
-      } else {
-        progress[stream]?.holders[confirmer] = nil
-        if row.holders.count == 1 { progress[stream] = nil }
-      }
-    }
-    for (stream, number) in vector.entries where members.keys.contains(stream.node) {
-      // More of one's own than one has made is asked for like others' messages: only a signed one is believed.
-      if stream == own, number <= contiguous(of: own) {
-        progress[own]?.holders[confirmer] = nil
-        continue
-      }
-      if progress[stream] == nil {
-        guard spokenOf[stream.node, default: 0] < Self.hearsayLimit else { continue }
-        guard progress.count < StreamID.limit || forgetHearsay(settled: true) else { continue }
-        spokenOf[stream.node, default: 0] += 1
-      }
-      var row = progress[stream] ?? StreamProgress()
-      row.holders[confirmer] = number
-      if row.contiguous < row.rumoured { row.gapSince = row.gapSince ?? now }
-      progress[stream] = row
-    }
-  }
-
-  /// Whether there is a place for a stream of which a message has come: streams that are only spoken of make room for it.
-  private mutating func makeRoom(for stream: StreamID) -> Bool {
-    if progress.keys.contains(stream) { return true }
-    // Nobody takes the others' places.
-    guard progress.count(where: { $0.key.node == stream.node && !$0.value.isHearsay }) < Self.countingLimit else {
-      return false
-    }
-    return progress.count < StreamID.limit || forgetHearsay(settled: true) || forgetHearsay(settled: false)
-  }
-
-  /// Forgets one stream of which nobody has shown a message: one that was said to mean nothing any more, which at worst is asked for again, or
-  /// one that is still asked for.
-  private mutating func forgetHearsay(settled: Bool) -> Bool {
-    let hearsay = progress.filter { $0.key != own && $0.value.isHearsay && ($0.value.contiguous > 0) == settled }
-    guard let chosen = hearsay.keys.min() else { return false }
-    progress[chosen] = nil
-    return true
-  }
-
-  private func answer(_ table: SequenceTable, to asker: NodeID) -> [MulticastEffect] {
-    var rows: [StreamID: SequenceSet] = [:]
-    var left = settings.window
-    for (stream, numbers) in table.rows.sorted(by: { $0.key < $1.key }) {
-      guard left > 0, let row = progress[stream] else { continue }
-      var here = row.held
-      if row.contiguous > 0 { here.insert(1...row.contiguous) }
-      let answered = numbers.intersection(here).prefix(left)
-      left -= answered.count
-      rows[stream] = answered
-    }
-    let answer = SequenceTable(rows)
-    return answer.isEmpty ? [] : [.answer(answer, to: asker)]
-  }
-
-  /// Takes only what this very member was asked for: nobody can make others overlook messages unasked.
-  private mutating func skip(_ table: SequenceTable, by node: NodeID) -> [MulticastEffect] {
-    var effects: [MulticastEffect] = []
-    for (stream, numbers) in table.rows.sorted(by: { $0.key < $1.key }) {
-      guard var row = progress[stream] else { continue }
-      var asked = SequenceSet()
-      for question in row.questions where question.target == node { asked.formUnion(question.numbers) }
-      let skipped = numbers.intersection(asked)
-      guard !skipped.isEmpty else { continue }
-      if stream == own {
-        // Nothing of them is left to be shown. A word is believed, but not again and again: others remember so many countings only.
-        progress[own]?.questions.removeAll { $0.target == node }
-        progress[own]?.holders[node] = nil
-        let countings = progress.count { $0.key.node == own.node }
-        if countings < Self.beliefLimit { effects.append(.countAnew(proof: nil)) }
-        continue
-      }
-      if let next = row.take(skipped) { effects.append(.deliver(stream, next)) }
-      progress[stream] = row
-    }
-    return effects
-  }
-
   /// Whether a member was away, or counts anew: he misses what was said meanwhile, and doesn't know of it.
   private func isBack(_ stream: StreamID, _ heardBefore: UInt64?, at now: UInt64) -> Bool {
     guard let heardBefore, now < heardBefore + settings.ttl else { return true }
@@ -349,14 +252,6 @@ package struct Multicast: Sendable {
   /// Confirms soon, so that somebody who is back learns what he misses.
   private mutating func promiseConfirm(at now: UInt64) {
     promisedConfirm = max(now, (lastConfirm ?? 0) + min(settings.ttl / 20, Self.promiseLimit))
-  }
-
-  /// The last message of a member who says himself that he hasn't made it: so that he learns that he counts twice.
-  private func proof(_ stream: StreamID, _ number: UInt64) -> [MulticastEffect] {
-    guard let row = progress[stream], number < row.contiguous, row.contiguous <= row.known else { return [] }
-    return [
-      .answer(SequenceTable([stream: SequenceSet(row.contiguous...row.contiguous)]), to: stream.node)
-    ]
   }
 
   /// False if this control message has come before.

@@ -16,7 +16,6 @@ package enum MulticastEffect: Hashable, Sendable {
   case countAnew(proof: SignedMessage?)
 }
 
-/// How the multicast behaves.
 package struct MulticastSettings: Hashable, Sendable {
   /// How long servers keep messages, in milliseconds.
   package var ttl: UInt64

@@ -4,8 +4,7 @@ import WireCodec
 /// others have spoken of before it can ask for it, and ask each time anew for what it has asked for.
 ///
 /// Nothing depends on it: without it, or with an old one, the next confirms do its work.
-struct MulticastMemory: WireValue, Hashable, Sendable {
-  /// What there is to remember of a stream.
+struct MulticastMemory: Hashable, Sendable {
   struct Row: Hashable, Sendable {
     var gapSince: UInt64?
     var holders: [NodeID: UInt64]
@@ -16,24 +15,14 @@ struct MulticastMemory: WireValue, Hashable, Sendable {
 
   /// Most bytes; more aren't kept.
   static let byteLimit = 1 << 20
-  private static let memberLimit = 1024
-  private static let questionLimit = 4096
+  fileprivate static let memberLimit = 1024
+  fileprivate static let questionLimit = 4096
 
   var lastHeard: [NodeID: UInt64]
   var rows: [StreamID: Row]
+}
 
-  init(lastHeard: [NodeID: UInt64], rows: [StreamID: Row]) {
-    self.lastHeard = lastHeard
-    self.rows = rows
-  }
-
-  var encodedByteCount: Int {
-    rows.values.reduce(1 + 2 + 24 * lastHeard.count + 2) { sum, row in
-      let questions = row.questions.reduce(2) { $0 + $1.numbers.encodedByteCount + 16 + 8 + 8 }
-      return sum + StreamID.byteCount + 1 + (row.gapSince == nil ? 0 : 8) + 2 + 24 * row.holders.count + questions
-    }
-  }
-
+extension MulticastMemory: WireValue {
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try Self.write(lastHeard, into: &writer)
@@ -96,7 +85,6 @@ extension Multicast {
   /// Most streams of a member that are remembered by hearsay alone.
   private static let rumourLimit = 3
 
-  /// What there is to remember.
   var memory: MulticastMemory {
     var rows: [StreamID: MulticastMemory.Row] = [:]
     var rumours: [NodeID: Int] = [:]

@@ -4,7 +4,6 @@ struct StreamProgress: Hashable, Sendable {
   struct Question: Hashable, Sendable {
     /// What is still missing of it.
     var numbers: SequenceSet
-    /// Who was asked.
     var target: NodeID
     /// When it may be asked again.
     var until: UInt64
@@ -22,7 +21,6 @@ struct StreamProgress: Hashable, Sendable {
   var gapSince: UInt64?
   /// Who has said how far he has them. Hearsay: it is asked for, within the window, and believed no further.
   var holders: [NodeID: UInt64] = [:]
-  /// What has been asked and not answered.
   var questions: [Question] = []
 
   /// The newest number that there may be.
@@ -31,7 +29,6 @@ struct StreamProgress: Hashable, Sendable {
   /// Whether no message of the stream has come, and somebody only speaks of it, or says that it means nothing any more.
   var isHearsay: Bool { known == 0 }
 
-  /// Numbers that are missing, within `window`.
   func missing(window: UInt64) -> SequenceSet {
     let last = min(rumoured, contiguous + window)
     guard last > contiguous else { return SequenceSet() }

@@ -30,7 +30,6 @@ public final class CodableStore: SyncPlugin {
     self.entities = entities.map { $0.className }
   }
 
-  /// True.
   public var storesOwnUpdates: Bool { true }
 
   // MARK: - Reading
@@ -46,15 +45,13 @@ public final class CodableStore: SyncPlugin {
     return try content.map { try JSONDecoder().decode(type, from: Data($0)) }
   }
 
-  /// All objects of a type.
   public func objects<Object: GroupObject>(_ type: Object.Type) throws -> [Object] {
     let place = try store.index(type.className, nil)
     let contents: [[UInt8]] = try store.read { transaction in
       try Row.fetchAll(
         transaction.db, sql: "SELECT object, content FROM plugin_objects WHERE class = ?", arguments: [Data(place)]
       ).map { row in
-        let key: Data = row["object"]
-        return try transaction.open(row["content"], "plugin", place, [UInt8](key))
+        try transaction.open(row["content"], "plugin", place, row.bytes("object"))
       }
     }
     let decoder = JSONDecoder()

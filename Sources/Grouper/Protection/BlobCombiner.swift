@@ -3,9 +3,7 @@ import Sodium
 
 /// Any k blobs of one dealing give the message back.
 package enum BlobCombiner {
-  /// What k or more blobs have given.
   package struct Result: Sendable {
-    /// The signed message's bytes.
     package let message: [UInt8]
     /// Blobs whose share isn't what the commitments say, by index: their servers, or their sender, are at fault.
     package let faulty: [UInt8]
@@ -16,15 +14,8 @@ package enum BlobCombiner {
   /// Throws ``GroupError/sharing(_:)`` with ``ShamirError/tooFewShares(have:need:)`` as long as there are fewer.
   package static func combine(_ blobs: [[UInt8]], key: EpochKey) throws(GroupError) -> Result {
     guard let first = blobs.first else { throw .sharing(.tooFewShares(have: 0, need: 2)) }
-    let common: BlobHeader.Common
-    do {
-      let opened = try GroupBlob.open(first, key: key)
-      common = opened.header.common
-    }
-    var collector: ShareCollector
-    do throws(ShamirError) {
-      collector = try ShareCollector(scheme: common.scheme, commitments: common.commitments)
-    } catch { throw .sharing(error) }
+    let common = try GroupBlob.header(of: first, key: key).common
+    var collector = try sharing(ShareCollector(scheme: common.scheme, commitments: common.commitments))
     var fragments: [UInt8: [UInt8]] = [:]
     for bytes in blobs {
       let blob = try GroupBlob.open(bytes, key: key)
@@ -40,10 +31,7 @@ package enum BlobCombiner {
       faulty = indices
     } catch { throw .sharing(error) }
     for index in faulty { fragments[index] = nil }
-    let shared: SecretBytes
-    do throws(ShamirError) {
-      shared = try collector.fileKey(for: SecretID(common.dealing.bytes))
-    } catch { throw .sharing(error) }
+    let shared = try sharing(collector.fileKey(for: SecretID(common.dealing.bytes)))
     let encryption = try key.encryptionKey(dealing: common.dealing, shared: shared)
     let ciphertext = try ciphertext(of: common, fragments)
     let padded: [UInt8]
@@ -93,6 +81,11 @@ package enum BlobCombiner {
 }
 
 extension GroupBlob {
-  /// Gives the share away.
+  /// Opens a blob for what it says of its dealing and of itself.
+  static func header(of bytes: [UInt8], key: EpochKey) throws(GroupError) -> BlobHeader {
+    let blob = try open(bytes, key: key)
+    return blob.header
+  }
+
   consuming func takeShare() -> KeyShare { share }
 }

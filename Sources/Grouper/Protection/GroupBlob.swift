@@ -10,9 +10,7 @@ import WireCodec
 /// clear are the epoch, and lengths: n and k can be worked out of the box's, and about how long the message is of the rest's.
 package struct GroupBlob: ~Copyable {
   package let header: BlobHeader
-  /// This server's share of the key.
   package let share: KeyShare
-  /// This server's fragment of the ciphertext.
   package let fragment: [UInt8]
 
   static let version: UInt8 = 1
@@ -21,15 +19,12 @@ package struct GroupBlob: ~Copyable {
 
   /// The epoch whose key opens a blob, told without opening it.
   package static func epoch(of bytes: [UInt8]) throws(GroupError) -> UInt32 {
-    try wire { () throws(WireError) in
-      var reader = Reader(bytes.span.bytes)
-      return try epoch(&reader)
-    }
+    var reader = Reader(bytes.span.bytes)
+    return try wire(epoch(&reader))
   }
 
   private static func epoch(_ reader: inout Reader) throws(WireError) -> UInt32 {
-    let version = try reader.u8("blob version")
-    guard version == Self.version else { throw .unsupported(field: "blob version", value: UInt64(version)) }
+    try reader.version(version, "blob version")
     return try reader.u32("epoch")
   }
 
@@ -39,12 +34,13 @@ package struct GroupBlob: ~Copyable {
     guard bytes.count <= ServerLimits.shareByteLimit else {
       throw .malformed(.limitExceeded(field: "blob", limit: ServerLimits.shareByteLimit))
     }
-    let parts = try wire { () throws(WireError) in try Self.parts(bytes) }
+    let parts = try wire(Self.parts(bytes))
     guard parts.epoch == key.epoch else { throw .unknownEpoch(parts.epoch) }
     let opened = try Self.opened(parts, key)
-    let header = try wire { () throws(WireError) in try Self.header(opened) }
-    let digest = try Self.digest(of: parts.fragment, group: key.group, dealing: header.dealing, index: header.index)
-    guard digest == header.fragmentDigests[Int(header.index) - 1] else { throw .forged("the blob's fragment") }
+    let header = try wire(Self.header(opened))
+    let digest = try Self.digest(
+      of: parts.fragment, group: key.group, dealing: header.common.dealing, index: header.index)
+    guard digest == header.common.fragmentDigests[Int(header.index) - 1] else { throw .forged("the blob's fragment") }
     return GroupBlob(header: header, share: try Self.share(opened, header.index), fragment: parts.fragment)
   }
 
@@ -61,12 +57,7 @@ package struct GroupBlob: ~Copyable {
   }
 
   private static func share(_ opened: borrowing SecretBytes, _ index: UInt8) throws(GroupError) -> KeyShare {
-    var bytes = try sodium { () throws(SodiumError) in try SecretBytes(zeros: KeyShare.byteCount) }
-    bytes.withUnsafeMutableBytes { bytes in
-      opened.withUnsafeBytes {
-        bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.suffix(KeyShare.byteCount)))
-      }
-    }
+    let bytes = try sodium(SecretBytes(copying: opened.bytes.extracting(last: KeyShare.byteCount)))
     do throws(ShamirError) { return try KeyShare(index: index, bytes: bytes) } catch { throw .sharing(error) }
   }
 
@@ -94,54 +85,38 @@ package struct GroupBlob: ~Copyable {
     return header
   }
 
-  /// Writes a blob.
   static func seal(
     header: BlobHeader, share: borrowing KeyShare, fragment: [UInt8], nonce: [UInt8], key: EpochKey
   ) throws(GroupError) -> [UInt8] {
-    let encoded = try wire { () throws(WireError) in try header.encoded() }
-    var inside = try sodium { () throws(SodiumError) in try SecretBytes(zeros: encoded.count + KeyShare.byteCount) }
+    let encoded = try wire(header.encoded())
+    var inside = try sodium(SecretBytes(zeros: encoded.count + KeyShare.byteCount))
     inside.withUnsafeMutableBytes { inside in
       inside.copyBytes(from: encoded)
       share.bytes.withUnsafeBytes {
         UnsafeMutableRawBufferPointer(rebasing: inside[encoded.count...]).copyMemory(from: $0)
       }
     }
-    let box: [UInt8]
-    do throws(SodiumError) {
-      box = try SecretBox.seal(inside.bytes, key: key.blobKey, nonce: nonce)
-    } catch { throw .sodium(error) }
+    let box = try sodium(SecretBox.seal(inside.bytes, key: key.blobKey, nonce: nonce))
     let count = 1 + 4 + nonce.count + 2 + box.count + fragment.count
     guard count <= ServerLimits.shareByteLimit else { throw .invalid("the message is too large for its shares") }
-    return try wire { () throws(WireError) in
-      try publicBytes(count: count) { writer throws(WireError) in
+    return try wire(
+      publicBytes(count: count) { writer throws(WireError) in
         try writer.u8(version)
         try writer.u32(key.epoch)
         try writer.bytes(nonce)
         try writer.bytes16(box)
         try writer.bytes(fragment)
-      }
-    }
+      })
   }
 
   static func digest(
     of fragment: [UInt8], group: GroupID, dealing: DealingID, index: UInt8
   ) throws(GroupError) -> Digest {
-    try sodium { () throws(SodiumError) in
-      var hash = try DomainHash("vault/group-fragment/v1")
-      hash.append(group.bytes)
-      hash.append(dealing.bytes)
-      hash.append(UInt64(index))
-      hash.append(fragment)
-      return hash.digest()
-    }
+    try publicHash("vault/group-fragment/v1", [group.bytes, dealing.bytes, octets(UInt64(index)), fragment])
   }
 
   /// What a blob is called on its server: a hash, so that the same blob put again is known for the same.
   package static func shareID(_ bytes: [UInt8]) throws(GroupError) -> ServerShareID {
-    try sodium { () throws(SodiumError) in
-      var hash = try DomainHash("vault/group-share-id/v1")
-      hash.append(bytes)
-      return ServerShareID(hash.digest())
-    }
+    ServerShareID(try publicHash("vault/group-share-id/v1", [bytes]))
   }
 }

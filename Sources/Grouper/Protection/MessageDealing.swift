@@ -11,7 +11,6 @@ import WireCodec
 package struct MessageDealing: Sendable {
   /// Longest message, with its signature.
   package static let messageByteLimit = 576 << 10
-  /// Longest ciphertext.
   static let ciphertextByteLimit = 640 << 10
   /// Before a message and its padding: how long it is.
   static let lengthByteCount = 4
@@ -21,11 +20,9 @@ package struct MessageDealing: Sendable {
   package let blobs: [[UInt8]]
 
   package init(_ message: [UInt8], scheme: ThresholdScheme, key: EpochKey) throws(GroupError) {
-    let id = try sodium { () throws(SodiumError) in try DealingID.random() }
-    let nonces = try sodium { () throws(SodiumError) in
-      try Randomness.bytes(scheme.shareCount * SecretBox.nonceByteCount)
-    }
-    let dealing = try sharing { () throws(ShamirError) in try Dealing.fresh(scheme) }
+    let id = try sodium(DealingID.random())
+    let nonces = try sodium(Randomness.bytes(scheme.shareCount * SecretBox.nonceByteCount))
+    let dealing = try sharing(Dealing.fresh(scheme))
     try self.init(message, id: id, dealing: dealing, nonces: nonces, key: key)
   }
 
@@ -36,30 +33,24 @@ package struct MessageDealing: Sendable {
     guard dealing.scheme.shareCount <= Roster.serverLimit else { throw .invalid("too many servers") }
     guard message.count <= Self.messageByteLimit else { throw .invalid("the message is too large") }
     let scheme = dealing.scheme
-    let secretID = try sharing { () throws(ShamirError) in try SecretID(id.bytes) }
-    let shared: SecretBytes
-    do throws(ShamirError) { shared = try dealing.fileKey(for: secretID) } catch { throw .sharing(error) }
-    let encryption = try key.encryptionKey(dealing: id, shared: shared)
+    let secretID = try sharing(SecretID(id.bytes))
+    let encryption = try key.encryptionKey(dealing: id, shared: sharing(dealing.fileKey(for: secretID)))
     let padded = try Self.pad(message)
-    let ciphertext: [UInt8]
-    do throws(SodiumError) {
-      ciphertext = try SecretBox.seal(padded.span.bytes, key: encryption, nonce: Self.nonce)
-    } catch { throw .sodium(error) }
+    let ciphertext = try sodium(SecretBox.seal(padded.span.bytes, key: encryption, nonce: Self.nonce))
     let fragments = try Self.fragments(of: ciphertext, scheme: scheme)
     var digests: [Digest] = []
     for (place, fragment) in fragments.enumerated() {
       let index = UInt8(truncatingIfNeeded: place + 1)
       digests.append(try GroupBlob.digest(of: fragment, group: key.group, dealing: id, index: index))
     }
+    let common = BlobHeader.Common(
+      dealing: id, scheme: scheme, ciphertextByteCount: ciphertext.count, commitments: dealing.commitments,
+      fragmentDigests: digests)
     var blobs: [[UInt8]] = []
     for (place, fragment) in fragments.enumerated() {
-      let index = UInt8(truncatingIfNeeded: place + 1)
-      let header = BlobHeader(
-        dealing: id, scheme: scheme, index: index, ciphertextByteCount: ciphertext.count,
-        commitments: dealing.commitments, fragmentDigests: digests)
+      let header = BlobHeader(common, index: UInt8(truncatingIfNeeded: place + 1))
       let nonce = Array(nonces[(place * SecretBox.nonceByteCount)..<((place + 1) * SecretBox.nonceByteCount)])
-      let share: KeyShare
-      do throws(ShamirError) { share = try dealing.share(index) } catch { throw .sharing(error) }
+      let share = try sharing(dealing.share(header.index))
       blobs.append(try GroupBlob.seal(header: header, share: share, fragment: fragment, nonce: nonce, key: key))
     }
     self.id = id

@@ -2,11 +2,9 @@ public import Sodium
 
 /// Limits of the interface between members and servers, version 1.
 package enum ServerLimits {
-  /// Largest share, in bytes.
   package static let shareByteLimit = 1 << 20
   /// Most recipients of a share.
   package static let recipientLimit = 256
-  /// Most shares of a page.
   package static let pageLimit = 500
   /// Most bytes of the shares of a page, unless it is a single one.
   package static let pageByteLimit = 4 << 20
@@ -18,9 +16,7 @@ package enum ServerLimits {
 
 /// A server's word that a share is durable there.
 package struct PutReceipt: Hashable, Sendable {
-  /// The share's place in the group.
   package let cursor: UInt64
-  /// When it ends.
   package let expires: UInt64
 
   package init(cursor: UInt64, expires: UInt64) {
@@ -30,15 +26,11 @@ package struct PutReceipt: Hashable, Sendable {
 }
 
 package struct ListedShare: Hashable, Sendable {
-  /// The share's name on this server.
   package let id: ServerShareID
-  /// Its place in the group.
   package let cursor: UInt64
   /// Who has put it, says the server.
   package let sender: ServerUserID
-  /// When it ends.
   package let expires: UInt64
-  /// The share.
   package let bytes: [UInt8]
 
   package init(id: ServerShareID, cursor: UInt64, sender: ServerUserID, expires: UInt64, bytes: [UInt8]) {
@@ -56,7 +48,6 @@ package struct SharePage: Hashable, Sendable {
   package let shares: [ListedShare]
   /// Where the next page begins, also when this one is empty.
   package let next: UInt64
-  /// Whether there is more now.
   package let hasMore: Bool
 
   package init(shares: [ListedShare], next: UInt64, hasMore: Bool) {
@@ -66,7 +57,18 @@ package struct SharePage: Hashable, Sendable {
   }
 }
 
-/// How a group stands on a server.
+extension SharePage {
+  /// Throws ``GroupServerError/malformed(reason:)`` unless the page can follow `cursor`.
+  func check(after cursor: UInt64) throws(GroupServerError) {
+    guard next >= cursor, next <= UInt64(Int64.max) else { throw .malformed(reason: "a cursor that goes back") }
+    guard !hasMore || next > cursor else { throw .malformed(reason: "more, but no next page") }
+    guard shares.count <= ServerLimits.pageLimit else { throw .malformed(reason: "a page of too many shares") }
+    guard shares.allSatisfy({ $0.bytes.count <= ServerLimits.shareByteLimit }) else {
+      throw .malformed(reason: "a share that is too large")
+    }
+  }
+}
+
 package struct ServerGroupInfo: Hashable, Sendable {
   /// Seconds that shares live.
   package let ttl: Int
@@ -74,13 +76,9 @@ package struct ServerGroupInfo: Hashable, Sendable {
   package let users: Int?
   package let shares: UInt64
   package let bytes: UInt64
-  /// Most shares.
   package let shareQuota: UInt64
-  /// Most bytes.
   package let byteQuota: UInt64
-  /// The newest share's place.
   package let newest: UInt64
-  /// The server's clock.
   package let time: UInt64
 
   package init(
@@ -98,10 +96,8 @@ package struct ServerGroupInfo: Hashable, Sendable {
   }
 }
 
-/// A group that a server has made.
 package struct CreatedGroup: Sendable {
   package let group: ServerGroupID
-  /// The caller there.
   package let owner: ServerUserID
   /// Opens the group to its owner.
   package let masterKey: ServerKey
@@ -119,10 +115,8 @@ package struct CreatedGroup: Sendable {
   }
 }
 
-/// A user that a server has added to a group.
 package struct AddedUser: Sendable {
   package let user: ServerUserID
-  /// Opens the group to him.
   package let accessKey: ServerKey
 
   package init(user: ServerUserID, accessKey: ServerKey) {
@@ -133,10 +127,8 @@ package struct AddedUser: Sendable {
 
 /// What a server's operator demands from whoever makes a group there, as bytes of a header's text.
 public final class CreationToken: Sendable {
-  /// The text's bytes.
   package let secret: SecretBytes
 
-  /// Takes the text's bytes.
   public init(_ secret: consuming SecretBytes) { self.secret = secret }
 }
 

@@ -7,9 +7,7 @@ package final class ServerKey: Sendable {
   package static let byteCount = 32
 
   package enum Kind: UInt8, Sendable {
-    /// The owner of the group.
     case master = 1
-    /// One member.
     case access = 2
   }
 
@@ -28,12 +26,10 @@ package final class ServerKey: Sendable {
 
 /// What a call to a server is made with: a group there and a key that opens it.
 package struct GroupAccess: Sendable {
-  /// The group, as the server knows it.
   package let group: ServerGroupID
   /// The master key for an owner's calls, an access key for a member's; ``GroupServer/info(_:)`` takes either.
   package let key: ServerKey
 
-  /// Puts the two together.
   package init(group: ServerGroupID, key: ServerKey) {
     self.group = group
     self.key = key

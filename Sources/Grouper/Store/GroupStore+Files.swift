@@ -19,7 +19,7 @@ extension GroupStore {
   }
 
   static func fileHash() throws(GroupError) -> DomainHash {
-    do throws(SodiumError) { return try DomainHash("vault/group-file/v1") } catch { throw .sodium(error) }
+    return try sodium(DomainHash("vault/group-file/v1"))
   }
 
   private func chunk(_ part: UInt64, of file: FileReference) throws(GroupError) -> [UInt8] {

@@ -10,7 +10,6 @@ import WireCodec
 /// Every operation is one immediate transaction that is durable when it returns (WAL, FULL, secure_delete). No clock is read
 /// here: times are milliseconds since 1970, passed in. One process at a time uses a store.
 public final class GroupStore: Sendable {
-  /// Where it lies.
   package let path: String
   let sealer: any StateSealer
   let pool: DatabasePool
@@ -42,7 +41,7 @@ public final class GroupStore: Sendable {
       if let found {
         indexKey = GroupSecret(try sealer.open(found, context: context))
       } else {
-        let key = GroupSecret(try sodium { () throws(SodiumError) in try SecretBytes(random: 32) })
+        let key = GroupSecret(try sodium(SecretBytes(random: 32)))
         let sealed = Data(try sealer.seal(secret: key.bytes, context: context))
         try pool.write { db in
           try db.execute(sql: "INSERT INTO meta (key, value) VALUES ('index', ?)", arguments: [sealed])
@@ -102,11 +101,11 @@ public final class GroupStore: Sendable {
   /// The file is made here, with its permissions, which SQLite gives its journals too; its lock keeps a second process out.
   private static func lockFile(_ path: String) throws(GroupError) -> Int32 {
     let made = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard made >= 0 else { throw .file(path: path, reason: String(cString: strerror(errno))) }
+    guard made >= 0 else { throw .system(path) }
     close(made)
     let name = path + ".lock"
     let lock = Glibc.open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard lock >= 0 else { throw .file(path: name, reason: String(cString: strerror(errno))) }
+    guard lock >= 0 else { throw .system(name) }
     guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
       close(lock)
       throw .inUse(path: path)
@@ -129,16 +128,15 @@ public final class GroupStore: Sendable {
   private static func changeTime(_ lock: Int32, _ path: String) throws(GroupError) -> [UInt8] {
     var status = stat()
     guard fstat(lock, &status) == 0 else {
-      throw .file(path: path + ".lock", reason: String(cString: strerror(errno)))
+      throw .system(path + ".lock")
     }
     return octets(UInt64(bitPattern: Int64(status.st_ctim.tv_sec)))
       + octets(UInt64(bitPattern: Int64(status.st_ctim.tv_nsec)))
   }
 
-  /// The database's inode.
   private static func place(_ path: String) throws(GroupError) -> [UInt8] {
     var status = stat()
-    guard stat(path, &status) == 0 else { throw .file(path: path, reason: String(cString: strerror(errno))) }
+    guard stat(path, &status) == 0 else { throw .system(path) }
     return octets(UInt64(status.st_ino))
   }
 
@@ -151,7 +149,7 @@ public final class GroupStore: Sendable {
   private static func writeMark(_ mark: [UInt8], _ lock: Int32, _ path: String) throws(GroupError) {
     let count = mark.withUnsafeBytes { pwrite(lock, $0.baseAddress, $0.count, 0) }
     guard count == mark.count, fsync(lock) == 0 else {
-      throw .file(path: path + ".lock", reason: String(cString: strerror(errno)))
+      throw .system(path + ".lock")
     }
   }
 
@@ -161,7 +159,6 @@ public final class GroupStore: Sendable {
     return try newIncarnation(transaction)
   }
 
-  /// Another one from now on.
   func newIncarnation(_ transaction: GroupTransaction) throws -> UInt64 {
     let drawn = try Randomness.bytes(8).reduce(0) { $0 << 8 | UInt64($1) } | 1
     try transaction.set("incarnation", to: drawn)
@@ -193,29 +190,31 @@ public final class GroupStore: Sendable {
     return pool
   }
 
-  /// One immediate transaction.
   func write<Value>(_ body: (GroupTransaction) throws -> Value) throws(GroupError) -> Value {
-    try GroupStopwatch.measure(.store) { () throws(GroupError) in
-      do {
-        return try pool.writeWithoutTransaction { db in
-          var value: Value?
-          try db.inTransaction(.immediate) {
-            value = try body(GroupTransaction(db: db, store: self))
-            return .commit
-          }
-          guard let value else { throw GroupError.store("a transaction without a result") }
-          return value
-        }
-      } catch { throw GroupError(database: error) }
-    }
+    try GroupStopwatch.measure(.store, inTransaction(body))
   }
 
-  /// One consistent view.
-  func read<Value>(_ body: (GroupTransaction) throws -> Value) throws(GroupError) -> Value {
-    try GroupStopwatch.measure(.store) { () throws(GroupError) in
-      do { return try pool.read { db in try body(GroupTransaction(db: db, store: self)) } } catch {
-        throw GroupError(database: error)
+  private func inTransaction<Value>(_ body: (GroupTransaction) throws -> Value) throws(GroupError) -> Value {
+    do {
+      return try pool.writeWithoutTransaction { db in
+        var value: Value?
+        try db.inTransaction(.immediate) {
+          value = try body(GroupTransaction(db: db, store: self))
+          return .commit
+        }
+        guard let value else { throw GroupError.store("a transaction without a result") }
+        return value
       }
+    } catch { throw GroupError(database: error) }
+  }
+
+  func read<Value>(_ body: (GroupTransaction) throws -> Value) throws(GroupError) -> Value {
+    try GroupStopwatch.measure(.store, inView(body))
+  }
+
+  private func inView<Value>(_ body: (GroupTransaction) throws -> Value) throws(GroupError) -> Value {
+    do { return try pool.read { db in try body(GroupTransaction(db: db, store: self)) } } catch {
+      throw GroupError(database: error)
     }
   }
 
@@ -224,12 +223,12 @@ public final class GroupStore: Sendable {
 
   /// Under what an object, or a class if there is no object, lies in the tables: its names stay out of the file.
   func index(_ className: String, _ objectID: String?) throws(GroupError) -> [UInt8] {
-    try sodium { () throws(SodiumError) in
+    do throws(SodiumError) {
       var hash = try keyedHash("vault/group-object-index/v1", indexKey.bytes)
       hash.append(className)
       if let objectID { hash.append(objectID) }
       return hash.digest().bytes
-    }
+    } catch { throw .sodium(error) }
   }
 }
 
@@ -263,9 +262,7 @@ struct GroupTransaction {
   }
 
   private static func context(_ table: StaticString, _ parts: [[UInt8]]) -> [UInt8] {
-    parts.reduce(Array(table.description.utf8)) { all, part in
-      all + withUnsafeBytes(of: UInt32(truncatingIfNeeded: part.count).bigEndian) { Array($0) } + part
-    }
+    parts.reduce(Array(table.description.utf8)) { all, part in all + octets(UInt64(part.count)).suffix(4) + part }
   }
 }
 
@@ -285,19 +282,5 @@ extension GroupError {
       }
     default: self = .store("\(type(of: error))")
     }
-  }
-}
-
-extension UInt64 {
-  /// As SQLite takes it.
-  var column: Int64 { Int64(clamping: self) }
-}
-
-/// Eight bytes of a number, for contexts.
-func octets(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
-
-extension StateSealer {
-  func seal(secret: borrowing SecretBytes, context: [UInt8]) throws(GroupError) -> [UInt8] {
-    try seal(secret.bytes, context: context)
   }
 }

@@ -3,7 +3,6 @@ import GRDB
 import Sodium
 import WireCodec
 
-/// A message of the log.
 struct LogRecord {
   let position: Int64
   let signed: SignedMessage
@@ -26,16 +25,14 @@ extension GroupTransaction {
         VALUES (?, ?, ?, ?, ?, 0, 0, ?)
         """,
       arguments: [
-        Data(message.stream.bytes), message.sequence.column, message.type == .chunk, chunk.map { Data($0.file.bytes) },
+        message.stream.column, message.sequence.column, message.type == .chunk, chunk.map { $0.file.column },
         chunk.map { Int64($0.part) }, try seal(signed.bytes, "log", context(message.stream, message.sequence)),
       ])
   }
 
   private func record(_ row: Row) throws -> LogRecord {
-    let sender: Data = row["sender"]
-    let sequence: Int64 = row["sequence"]
-    guard let stream = StreamID([UInt8](sender)) else { throw GroupError.damaged("the log") }
-    let bytes = try open(row["message"], "log", context(stream, UInt64(bitPattern: sequence)))
+    let place = try context(row.stream("sender", "the log"), row.number("sequence"))
+    let bytes = try open(row["message"], "log", place)
     return LogRecord(position: row["position"], signed: try SignedMessage(bytes))
   }
 
@@ -43,7 +40,7 @@ extension GroupTransaction {
   func logged(_ stream: StreamID, _ sequence: UInt64) throws -> LogRecord? {
     try Row.fetchOne(
       db, sql: "SELECT * FROM log WHERE sender = ? AND sequence = ?",
-      arguments: [Data(stream.bytes), sequence.column]
+      arguments: [stream.column, sequence.column]
     ).map(record)
   }
 
@@ -54,7 +51,7 @@ extension GroupTransaction {
       sql: """
         SELECT sequence FROM log WHERE sender = ? AND sequence BETWEEN ? AND ? AND delivered = 0 ORDER BY sequence
         """,
-      arguments: [Data(stream.bytes), range.lowerBound.column, range.upperBound.column]
+      arguments: [stream.column, range.lowerBound.column, range.upperBound.column]
     ).map { UInt64(bitPattern: $0) }
   }
 
@@ -62,7 +59,7 @@ extension GroupTransaction {
   func logged(_ stream: StreamID, in range: ClosedRange<UInt64>) throws -> [UInt64] {
     try Int64.fetchAll(
       db, sql: "SELECT sequence FROM log WHERE sender = ? AND sequence BETWEEN ? AND ? ORDER BY sequence",
-      arguments: [Data(stream.bytes), range.lowerBound.column, range.upperBound.column]
+      arguments: [stream.column, range.lowerBound.column, range.upperBound.column]
     ).map { UInt64(bitPattern: $0) }
   }
 
@@ -82,7 +79,7 @@ extension GroupTransaction {
   func setNotApplied(_ version: ObjectVersion) throws {
     try db.execute(
       sql: "UPDATE log SET applied = 0 WHERE sender = ? AND sequence = ? AND delivered = 1",
-      arguments: [Data(version.stream.bytes), version.sequence.column])
+      arguments: [version.stream.column, version.sequence.column])
   }
 
   // MARK: - Objects
@@ -109,15 +106,8 @@ extension GroupTransaction {
       arguments: [applied || message.type == .chunk, record.position])
     if message.type == .chunk {
       // Until a message names the file.
-      if let chunk = try? ChunkContent.decode(message.content, limit: GrouperMessage.contentByteLimit) {
-        let file = Data(chunk.file.bytes)
-        try db.execute(
-          sql: """
-            INSERT OR IGNORE INTO unused_files (file, since)
-            SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM file_uses WHERE file = ?)
-            """,
-          arguments: [file, now.column, file])
-      }
+      let chunk = try? ChunkContent.decode(message.content, limit: GrouperMessage.contentByteLimit)
+      if let chunk { try noteUnused(chunk.file.column, since: now) }
       return
     }
     if message.type == .update,
@@ -126,8 +116,8 @@ extension GroupTransaction {
       for file in Set(content.allFiles.map(\.id)) {
         try db.execute(
           sql: "INSERT OR IGNORE INTO file_uses (file, sender, sequence) VALUES (?, ?, ?)",
-          arguments: [Data(file.bytes), Data(message.stream.bytes), message.sequence.column])
-        try db.execute(sql: "DELETE FROM unused_files WHERE file = ?", arguments: [Data(file.bytes)])
+          arguments: [file.column, message.stream.column, message.sequence.column])
+        try db.execute(sql: "DELETE FROM unused_files WHERE file = ?", arguments: [file.column])
       }
     }
     var state =
@@ -139,7 +129,7 @@ extension GroupTransaction {
 
   /// Forgets a message that means nothing any more, and the chunks that only it has used.
   private func drop(_ version: ObjectVersion, at now: UInt64) throws {
-    let sender = Data(version.stream.bytes)
+    let sender = version.stream.column
     try db.execute(
       sql: "DELETE FROM log WHERE sender = ? AND sequence = ?", arguments: [sender, version.sequence.column])
     let files = try Data.fetchAll(
@@ -148,14 +138,17 @@ extension GroupTransaction {
     guard !files.isEmpty else { return }
     try db.execute(
       sql: "DELETE FROM file_uses WHERE sender = ? AND sequence = ?", arguments: [sender, version.sequence.column])
-    for file in files {
-      try db.execute(
-        sql: """
-          INSERT OR IGNORE INTO unused_files (file, since)
-          SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM file_uses WHERE file = ?)
-          """,
-        arguments: [file, now.column, file])
-    }
+    for file in files { try noteUnused(file, since: now) }
+  }
+
+  /// Notes a file, unless a message names it.
+  private func noteUnused(_ file: Data, since now: UInt64) throws {
+    try db.execute(
+      sql: """
+        INSERT OR IGNORE INTO unused_files (file, since)
+        SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM file_uses WHERE file = ?)
+        """,
+      arguments: [file, now.column, file])
   }
 
   /// Forgets the chunks of files that no message that means something has named for long. Not at once: one that names them may still
@@ -168,32 +161,27 @@ extension GroupTransaction {
 
   // MARK: - Files
 
-  /// How many parts of a file are here.
   func chunkCount(_ file: FileReference) throws -> UInt64 {
     let count = try Int64.fetchOne(
       db, sql: "SELECT count(DISTINCT part) FROM log WHERE file = ? AND sender = ? AND part < ? AND delivered = 1",
-      arguments: [Data(file.id.bytes), Data(file.author.bytes), file.chunkCount.column])
+      arguments: [file.id.column, file.author.column, file.chunkCount.column])
     return UInt64(bitPattern: count ?? 0)
   }
 
   func chunk(_ file: FileReference, part: UInt64) throws -> [UInt8]? {
     let row = try Row.fetchOne(
       db, sql: "SELECT * FROM log WHERE file = ? AND sender = ? AND part = ? AND delivered = 1 LIMIT 1",
-      arguments: [Data(file.id.bytes), Data(file.author.bytes), part.column])
+      arguments: [file.id.column, file.author.column, part.column])
     guard let row else { return nil }
     let content = try ChunkContent.decode(
       record(row).message.content, limit: GrouperMessage.contentByteLimit)
     return content.bytes
   }
-}
 
-extension GroupTransaction {
-  /// Objects with several versions.
   func conflicts() throws -> [ObjectName] {
     try Row.fetchAll(db, sql: "SELECT object, state FROM objects").compactMap { row in
-      let index: Data = row["object"]
       let state = try ObjectState.decode(
-        open(row["state"], "object", [UInt8](index)), limit: ObjectState.byteLimit)
+        open(row["state"], "object", row.bytes("object")), limit: ObjectState.byteLimit)
       return state.versions.count > 1 ? ObjectName(className: state.className, objectID: state.objectID) : nil
     }
   }

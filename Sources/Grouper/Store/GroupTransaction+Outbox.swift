@@ -15,17 +15,14 @@ enum OutboxKind: Int64 {
   case roster = 3
 }
 
-/// A message that is to be sent.
 struct OutboxRecord {
   let id: Int64
-  let kind: OutboxKind
   let receivers: [NodeID]
   let message: [UInt8]
   /// Which key it must go under; nil for the newest.
   let epoch: UInt32?
 }
 
-/// A blob that is to be put.
 struct ParcelRecord: Sendable {
   let outbox: Int64
   let server: RosterServer
@@ -42,7 +39,6 @@ public struct OutboxCount: Hashable, Sendable {
   public let parcels: Int
 }
 
-/// Messages to be sent, and their blobs.
 extension GroupTransaction {
   private static func list<Kind>(_ ids: [Identifier<Kind>]) -> Data { Data(ids.flatMap(\.bytes)) }
 
@@ -52,7 +48,6 @@ extension GroupTransaction {
     return stride(from: 0, to: bytes.count, by: 16).compactMap { Identifier<Kind>(bytes[$0..<($0 + 16)]) }
   }
 
-  /// Puts a message into the outbox.
   func enqueue(
     _ message: SignedMessage, kind: OutboxKind, to receivers: [NodeID], epoch: UInt32? = nil, at now: UInt64
   ) throws {
@@ -84,11 +79,9 @@ extension GroupTransaction {
     return try Row.fetchAll(
       db, sql: "SELECT * FROM outbox WHERE dealt_epoch IS NULL ORDER BY id LIMIT ?", arguments: [limit]
     ).map { row in
-      let kind: Int64 = row["kind"]
-      let epoch: Int64? = row["epoch"]
-      return OutboxRecord(
-        id: row["id"], kind: OutboxKind(rawValue: kind) ?? .other, receivers: try Self.list(row["receivers"]),
-        message: try open(row["message"], "outbox"), epoch: epoch.map { UInt32(truncatingIfNeeded: $0) })
+      OutboxRecord(
+        id: row["id"], receivers: try Self.list(row["receivers"]), message: try open(row["message"], "outbox"),
+        epoch: row.numberIfAny("epoch").map { UInt32(truncatingIfNeeded: $0) })
     }
   }
 
@@ -100,16 +93,14 @@ extension GroupTransaction {
       try db.execute(
         sql: "INSERT INTO parcels (outbox, address, server_group, recipients, blob) VALUES (?, ?, ?, ?, ?)",
         arguments: [
-          id, parcel.0.address, Data(parcel.0.group.bytes), Self.list(parcel.recipients), Data(parcel.blob),
+          id, parcel.0.address, parcel.0.group.column, Self.list(parcel.recipients), Data(parcel.blob),
         ])
     }
     try db.execute(sql: "UPDATE outbox SET dealt_epoch = ? WHERE id = ?", arguments: [Int64(epoch), id])
   }
 
-  /// Forgets a message that can't be sent.
   func forget(_ id: Int64) throws { try db.execute(sql: "DELETE FROM outbox WHERE id = ?", arguments: [id]) }
 
-  /// What is to be put on a server now, in order.
   func due(_ server: RosterServer, at now: UInt64, limit: Int) throws -> [ParcelRecord] {
     try Row.fetchAll(
       db,
@@ -120,12 +111,11 @@ extension GroupTransaction {
         """,
       arguments: [
         // Further off than any that is set: from a clock that was wrong then.
-        server.address, Data(server.group.bytes), now.column, (now &+ 700_000).column, limit,
+        server.address, server.group.column, now.column, (now &+ 700_000).column, limit,
       ]
     ).map { row in
-      let blob: Data = row["blob"]
-      return ParcelRecord(
-        outbox: row["outbox"], server: server, recipients: try Self.list(row["recipients"]), blob: [UInt8](blob),
+      ParcelRecord(
+        outbox: row["outbox"], server: server, recipients: try Self.list(row["recipients"]), blob: row.bytes("blob"),
         attempts: row["attempts"])
     }
   }
@@ -151,7 +141,6 @@ extension GroupTransaction {
       arguments: [parcel.outbox, parcel.outbox])
   }
 
-  /// Notes that a server hasn't taken a blob.
   func setFailed(_ parcel: ParcelRecord, _ reason: String, next: UInt64) throws {
     try db.execute(
       sql: """
@@ -174,7 +163,6 @@ extension GroupTransaction {
       parcels: try Int.fetchOne(db, sql: "SELECT count(*) FROM parcels WHERE done_at IS NULL") ?? 0)
   }
 
-  /// Why servers don't take what waits for them.
   func refusals(_ servers: [RosterServer]) throws -> [RosterServer: String] {
     var reasons: [RosterServer: String] = [:]
     for server in servers {
@@ -184,15 +172,8 @@ extension GroupTransaction {
           SELECT last_error FROM parcels
           WHERE address = ? AND server_group = ? AND done_at IS NULL AND last_error IS NOT NULL ORDER BY outbox LIMIT 1
           """,
-        arguments: [server.address, Data(server.group.bytes)])
+        arguments: [server.address, server.group.column])
     }
     return reasons
-  }
-
-  /// When something is to be put next.
-  func nextAttempt() throws -> UInt64? {
-    if try Int.fetchOne(db, sql: "SELECT 1 FROM outbox WHERE dealt_epoch IS NULL LIMIT 1") != nil { return 0 }
-    let next = try Int64.fetchOne(db, sql: "SELECT min(next_attempt_at) FROM parcels WHERE done_at IS NULL")
-    return next.map { UInt64(bitPattern: $0) }
   }
 }

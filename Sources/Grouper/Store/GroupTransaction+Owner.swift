@@ -16,26 +16,19 @@ struct OwnerTask: Sendable {
   let kind: Kind
 }
 
-/// What only a group's owner keeps.
 extension GroupTransaction {
   func add(_ kind: OwnerTask.Kind, _ server: RosterServer, _ user: ServerUserID, of node: NodeID) throws {
     try db.execute(
       sql: "INSERT INTO tasks (address, server_group, user, node, kind) VALUES (?, ?, ?, ?, ?)",
-      arguments: [server.address, Data(server.group.bytes), Data(user.bytes), Data(node.bytes), kind.rawValue])
+      arguments: [server.address, server.group.column, user.column, node.column, kind.rawValue])
   }
 
   func tasks() throws -> [OwnerTask] {
     try Row.fetchAll(db, sql: "SELECT * FROM tasks ORDER BY id").map { row in
-      let group: Data = row["server_group"]
-      let user: Data = row["user"]
-      let node: Data = row["node"]
-      let kind: String = row["kind"]
-      guard let group = ServerGroupID([UInt8](group)), let user = ServerUserID([UInt8](user)),
-        let node = NodeID([UInt8](node)), let kind = OwnerTask.Kind(rawValue: kind)
-      else { throw GroupError.damaged("a task") }
+      guard let kind = OwnerTask.Kind(rawValue: row["kind"]) else { throw GroupError.damaged("a task") }
       return OwnerTask(
-        id: row["id"], server: try RosterServer(address: row["address"], group: group), user: user, node: node,
-        kind: kind)
+        id: row["id"], server: try RosterServer(address: row["address"], group: row.name("server_group", "a task")),
+        user: try row.name("user", "a task"), node: try row.name("node", "a task"), kind: kind)
     }
   }
 
@@ -55,7 +48,7 @@ extension GroupTransaction {
         ON CONFLICT DO UPDATE SET access_key = excluded.access_key
         """,
       arguments: [
-        Data(node.bytes), server.address, Data(server.group.bytes),
+        node.column, server.address, server.group.column,
         try seal(secret: key.secret, "member-key", context(node, server)),
       ])
   }
@@ -65,25 +58,20 @@ extension GroupTransaction {
     try servers.map { server in
       let sealed = try Data.fetchOne(
         db, sql: "SELECT access_key FROM member_keys WHERE node = ? AND address = ? AND server_group = ?",
-        arguments: [Data(node.bytes), server.address, Data(server.group.bytes)])
+        arguments: [node.column, server.address, server.group.column])
       return try sealed.map { try ServerKey(open(secret: $0, "member-key", context(node, server)), .access) }
     }
   }
 
   func forgetKeys(of node: NodeID) throws {
-    try db.execute(sql: "DELETE FROM member_keys WHERE node = ?", arguments: [Data(node.bytes)])
+    try db.execute(sql: "DELETE FROM member_keys WHERE node = ?", arguments: [node.column])
   }
 
   /// Which key and roster a member has confirmed, and when he was told last.
   func state(of node: NodeID) throws -> (epoch: UInt32, serial: UInt64, told: UInt64)? {
-    guard
-      let row = try Row.fetchOne(
-        db, sql: "SELECT * FROM member_states WHERE node = ?", arguments: [Data(node.bytes)])
-    else { return nil }
-    let epoch: Int64 = row["epoch"]
-    let serial: Int64 = row["serial"]
-    let told: Int64 = row["told_at"]
-    return (UInt32(truncatingIfNeeded: epoch), UInt64(bitPattern: serial), UInt64(bitPattern: told))
+    try Row.fetchOne(db, sql: "SELECT * FROM member_states WHERE node = ?", arguments: [node.column]).map {
+      ($0.epoch("epoch"), $0.number("serial"), $0.number("told_at"))
+    }
   }
 
   func setState(of node: NodeID, epoch: UInt32, serial: UInt64) throws {
@@ -92,18 +80,18 @@ extension GroupTransaction {
         INSERT INTO member_states (node, epoch, serial) VALUES (?, ?, ?)
         ON CONFLICT (node) DO UPDATE SET epoch = excluded.epoch, serial = excluded.serial
         """,
-      arguments: [Data(node.bytes), Int64(epoch), serial.column])
+      arguments: [node.column, Int64(epoch), serial.column])
   }
 
   /// Of a member who has said nothing yet, the least is known.
   func beginState(of node: NodeID) throws {
     try db.execute(
-      sql: "INSERT OR IGNORE INTO member_states (node, epoch, serial) VALUES (?, 1, 0)", arguments: [Data(node.bytes)])
+      sql: "INSERT OR IGNORE INTO member_states (node, epoch, serial) VALUES (?, 1, 0)", arguments: [node.column])
   }
 
   func setTold(_ node: NodeID, at now: UInt64) throws {
     try db.execute(
-      sql: "UPDATE member_states SET told_at = ? WHERE node = ?", arguments: [now.column, Data(node.bytes)])
+      sql: "UPDATE member_states SET told_at = ? WHERE node = ?", arguments: [now.column, node.column])
   }
 
   /// The oldest key that a member may still need to be reached.

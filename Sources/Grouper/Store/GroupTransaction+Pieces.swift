@@ -4,21 +4,17 @@ import Sodium
 
 /// A blob that waits for the others of its message.
 struct PieceRecord: Sendable {
-  let id: Int64
   let address: String
   let index: UInt8
-  let epoch: UInt32
   let blob: [UInt8]
 }
 
-/// Blobs that have come from servers.
 extension GroupTransaction {
   /// Most blobs of a server that wait for a key that isn't here, and most bytes of them: nobody can tell whether they are worth it.
   static var unopenedLimit: (count: Int, bytes: Int) { (64, 16 << 20) }
 
-  /// Whether a dealing has made its message.
   func hasSeen(_ dealing: DealingID) throws -> Bool {
-    try Int.fetchOne(db, sql: "SELECT 1 FROM seen WHERE dealing = ?", arguments: [Data(dealing.bytes)]) != nil
+    try Int.fetchOne(db, sql: "SELECT 1 FROM seen WHERE dealing = ?", arguments: [dealing.column]) != nil
   }
 
   /// Keeps a blob, and says how many of its dealing are here now.
@@ -30,14 +26,13 @@ extension GroupTransaction {
         INSERT OR IGNORE INTO pieces (dealing, server_index, address, epoch, blob, received_at) VALUES (?, ?, ?, ?, ?, ?)
         """,
       arguments: [
-        Data(dealing.bytes), Int(index), address, Int64(epoch), Data(blob), now.column,
+        dealing.column, Int(index), address, Int64(epoch), Data(blob), now.column,
       ])
     return try Int.fetchOne(
-      db, sql: "SELECT count(*) FROM pieces WHERE dealing = ?", arguments: [Data(dealing.bytes)]) ?? 0
+      db, sql: "SELECT count(*) FROM pieces WHERE dealing = ?", arguments: [dealing.column]) ?? 0
   }
 
-  /// Keeps a blob whose key isn't here yet.
-  func keepUnopened(_ blob: [UInt8], from address: String, index: UInt8, epoch: UInt32, at now: UInt64) throws {
+  func keepUnopened(_ blob: [UInt8], from address: String, epoch: UInt32, at now: UInt64) throws {
     while let row = try Row.fetchOne(
       db,
       sql: """
@@ -49,30 +44,24 @@ extension GroupTransaction {
       let (held, bytes): (Int, Int) = (row["n"], row["size"])
       guard held > 0, held >= Self.unopenedLimit.count || bytes + blob.count > Self.unopenedLimit.bytes else { break }
       let oldest: Int64 = row["oldest"]
-      try forgetPieces([oldest])
+      try db.execute(sql: "DELETE FROM pieces WHERE id = ?", arguments: [oldest])
     }
     try db.execute(
-      sql: "INSERT INTO pieces (server_index, address, epoch, blob, received_at) VALUES (?, ?, ?, ?, ?)",
-      arguments: [Int(index), address, Int64(epoch), Data(blob), now.column])
+      sql: "INSERT INTO pieces (server_index, address, epoch, blob, received_at) VALUES (0, ?, ?, ?, ?)",
+      arguments: [address, Int64(epoch), Data(blob), now.column])
   }
 
   private func piece(_ row: Row) -> PieceRecord {
     let index: Int = row["server_index"]
-    let epoch: Int64 = row["epoch"]
-    let blob: Data = row["blob"]
-    return PieceRecord(
-      id: row["id"], address: row["address"], index: UInt8(truncatingIfNeeded: index),
-      epoch: UInt32(truncatingIfNeeded: epoch), blob: [UInt8](blob))
+    return PieceRecord(address: row["address"], index: UInt8(truncatingIfNeeded: index), blob: row.bytes("blob"))
   }
 
-  /// All blobs of a dealing.
   func pieces(_ dealing: DealingID) throws -> [PieceRecord] {
     try Row.fetchAll(
-      db, sql: "SELECT * FROM pieces WHERE dealing = ? ORDER BY id", arguments: [Data(dealing.bytes)]
+      db, sql: "SELECT * FROM pieces WHERE dealing = ? ORDER BY id", arguments: [dealing.column]
     ).map(piece)
   }
 
-  /// Takes the blobs out that waited for a key.
   func takeUnopened(_ epoch: UInt32) throws -> [PieceRecord] {
     let rows = try Row.fetchAll(
       db, sql: "SELECT * FROM pieces WHERE dealing IS NULL AND epoch = ? ORDER BY id", arguments: [Int64(epoch)])
@@ -80,16 +69,11 @@ extension GroupTransaction {
     return rows.map(piece)
   }
 
-  /// Forgets single blobs.
-  func forgetPieces(_ ids: [Int64]) throws {
-    for id in ids { try db.execute(sql: "DELETE FROM pieces WHERE id = ?", arguments: [id]) }
-  }
-
   /// The dealing has made its message: its blobs go, and later ones won't be kept.
   func setSeen(_ dealing: DealingID, until: UInt64) throws {
-    try db.execute(sql: "DELETE FROM pieces WHERE dealing = ?", arguments: [Data(dealing.bytes)])
+    try db.execute(sql: "DELETE FROM pieces WHERE dealing = ?", arguments: [dealing.column])
     try db.execute(
-      sql: "INSERT OR IGNORE INTO seen (dealing, until) VALUES (?, ?)", arguments: [Data(dealing.bytes), until.column])
+      sql: "INSERT OR IGNORE INTO seen (dealing, until) VALUES (?, ?)", arguments: [dealing.column, until.column])
   }
 
   /// Forgets blobs whose others have long expired, and dealings that can't come again.
@@ -107,9 +91,7 @@ extension GroupTransaction {
         ORDER BY min(id) LIMIT 10000
         """
     ).compactMap { row in
-      let dealing: Data = row["dealing"]
-      let epoch: Int64 = row["epoch"]
-      return DealingID([UInt8](dealing)).map { ($0, UInt32(truncatingIfNeeded: epoch), row["n"]) }
+      DealingID(row.bytes("dealing")).map { ($0, row.epoch("epoch"), row["n"]) }
     }
   }
 }

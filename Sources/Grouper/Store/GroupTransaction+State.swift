@@ -7,10 +7,8 @@ import WireCodec
 struct EpochRecord: Sendable {
   let key: EpochKey
   let roster: SignedRoster
-  let retiredAt: UInt64?
 }
 
-/// A server, as this member uses it.
 struct LinkRecord: Sendable {
   let server: RosterServer
   let accessKey: ServerKey
@@ -23,9 +21,11 @@ struct LinkRecord: Sendable {
   let answered: UInt64?
   let lastError: String?
   let damaged: UInt64
+
+  /// What the owner's calls are made with; nil for who isn't.
+  var ownerAccess: GroupAccess? { masterKey.map { GroupAccess(group: server.group, key: $0) } }
 }
 
-/// Single values, keys, rosters and servers.
 extension GroupTransaction {
   // MARK: - Single values
 
@@ -62,16 +62,12 @@ extension GroupTransaction {
   // MARK: - Epochs
 
   func epochs() throws -> [EpochRecord] {
-    try Row.fetchAll(db, sql: "SELECT epoch, key, roster, retired_at FROM epochs ORDER BY epoch").map { row in
-      let epoch: Int64 = row["epoch"]
-      let sealed: Data = row["key"]
-      let number = octets(UInt64(bitPattern: epoch))
+    try Row.fetchAll(db, sql: "SELECT epoch, key, roster FROM epochs ORDER BY epoch").map { row in
+      let number = octets(row.number("epoch"))
       let roster = try SignedRoster(open(row["roster"], "roster", number), group: nil)
       let key = try EpochKey(
-        group: roster.roster.group, epoch: UInt32(truncatingIfNeeded: epoch),
-        secret: open(secret: sealed, "epoch", number))
-      let retired: Int64? = row["retired_at"]
-      return EpochRecord(key: key, roster: roster, retiredAt: retired.map { UInt64(bitPattern: $0) })
+        group: roster.roster.group, epoch: row.epoch("epoch"), secret: open(secret: row["key"], "epoch", number))
+      return EpochRecord(key: key, roster: roster)
     }
   }
 
@@ -112,7 +108,7 @@ extension GroupTransaction {
     for link in try links() where !named.contains(link.server) {
       try db.execute(
         sql: "DELETE FROM links WHERE address = ? AND server_group = ?",
-        arguments: [link.server.address, Data(link.server.group.bytes)])
+        arguments: [link.server.address, link.server.group.column])
     }
   }
 
@@ -125,14 +121,13 @@ extension GroupTransaction {
   func link(_ server: RosterServer) throws -> LinkRecord? {
     try Row.fetchOne(
       db, sql: "SELECT * FROM links WHERE address = ? AND server_group = ?",
-      arguments: [server.address, Data(server.group.bytes)]
+      arguments: [server.address, server.group.column]
     ).map(link)
   }
 
   private func link(_ row: Row) throws -> LinkRecord {
     let address: String = row["address"]
-    let group: Data = row["server_group"]
-    guard let id = ServerGroupID([UInt8](group)) else { throw GroupError.damaged("a server") }
+    let id: ServerGroupID = try row.name("server_group", "a server")
     let place = Array(address.utf8)
     let access = try ServerKey(open(secret: row["access_key"], "access", place, id.bytes), .access)
     var next: ServerKey?
@@ -143,39 +138,30 @@ extension GroupTransaction {
     if let sealed: Data = row["master_key"] {
       master = try ServerKey(open(secret: sealed, "master", place, id.bytes), .master)
     }
-    let cursor: Int64 = row["cursor"]
-    let attempt: Int64 = row["next_attempt_at"]
-    let answered: Int64? = row["answered_at"]
-    let damaged: Int64 = row["damaged"]
     return LinkRecord(
-      server: try RosterServer(address: address, group: id), accessKey: access, nextAccessKey: next,
-      masterKey: master,
-      cursor: UInt64(bitPattern: cursor), failures: row["failures"], nextAttempt: UInt64(bitPattern: attempt),
-      answered: answered.map { UInt64(bitPattern: $0) }, lastError: row["last_error"],
-      damaged: UInt64(bitPattern: damaged))
+      server: try RosterServer(address: address, group: id), accessKey: access, nextAccessKey: next, masterKey: master,
+      cursor: row.number("cursor"), failures: row["failures"], nextAttempt: row.number("next_attempt_at"),
+      answered: row.numberIfAny("answered_at"), lastError: row["last_error"], damaged: row.number("damaged"))
   }
 
   /// Adds a server, or keeps a newer key for it beside the one that is there.
   func put(_ server: RosterServer, access: ServerKey, master: ServerKey? = nil) throws {
     let place = Array(server.address.utf8)
-    if let link = try link(server) {
-      guard !link.accessKey.secret.matches(access.secret) else { return }
-      try db.execute(
+    let known = try link(server)
+    if let known, known.accessKey.secret.matches(access.secret) { return }
+    let sealed = try seal(secret: access.secret, "access", place, server.group.bytes)
+    guard known == nil else {
+      return try db.execute(
         sql: """
           UPDATE links SET next_access_key = ?, failures = 0, next_attempt_at = 0
           WHERE address = ? AND server_group = ?
           """,
-        arguments: [
-          try seal(secret: access.secret, "access", place, server.group.bytes), server.address,
-          Data(server.group.bytes),
-        ])
-      return
+        arguments: [sealed, server.address, server.group.column])
     }
-    let sealed = try seal(secret: access.secret, "access", place, server.group.bytes)
     let sealedMaster = try master.map { try seal(secret: $0.secret, "master", place, server.group.bytes) }
     try db.execute(
       sql: "INSERT INTO links (address, server_group, access_key, master_key) VALUES (?, ?, ?, ?)",
-      arguments: [server.address, Data(server.group.bytes), sealed, sealedMaster])
+      arguments: [server.address, server.group.column, sealed, sealedMaster])
   }
 
   /// The newer key has worked, so the old one doesn't any more.
@@ -185,17 +171,16 @@ extension GroupTransaction {
         UPDATE links SET access_key = next_access_key, next_access_key = NULL
         WHERE address = ? AND server_group = ? AND next_access_key IS NOT NULL
         """,
-      arguments: [server.address, Data(server.group.bytes)])
+      arguments: [server.address, server.group.column])
   }
 
   /// The server has begun anew, from a copy for example: all that it has is news. What was here before is known and dropped.
   func restartCursor(of server: RosterServer) throws {
     try db.execute(
       sql: "UPDATE links SET cursor = 0 WHERE address = ? AND server_group = ?",
-      arguments: [server.address, Data(server.group.bytes)])
+      arguments: [server.address, server.group.column])
   }
 
-  /// Notes how a call to a server ended.
   func note(_ server: RosterServer, error: String?, failures: Int, next: UInt64, at now: UInt64) throws {
     try db.execute(
       sql: """
@@ -204,7 +189,7 @@ extension GroupTransaction {
         WHERE address = ? AND server_group = ?
         """,
       arguments: [
-        error, failures, next.column, error == nil, now.column, server.address, Data(server.group.bytes),
+        error, failures, next.column, error == nil, now.column, server.address, server.group.column,
       ])
   }
 
@@ -217,7 +202,7 @@ extension GroupTransaction {
   func setCursor(_ cursor: UInt64, of server: RosterServer) throws {
     try db.execute(
       sql: "UPDATE links SET cursor = max(cursor, ?) WHERE address = ? AND server_group = ?",
-      arguments: [cursor.column, server.address, Data(server.group.bytes)])
+      arguments: [cursor.column, server.address, server.group.column])
   }
 
   // MARK: - Streams
@@ -225,23 +210,15 @@ extension GroupTransaction {
   func streams() throws -> [StreamID: Multicast.Kept] {
     var result: [StreamID: Multicast.Kept] = [:]
     for row in try Row.fetchAll(db, sql: "SELECT stream, contiguous, known FROM streams") {
-      let stream: Data = row["stream"]
-      let contiguous: Int64 = row["contiguous"]
-      let known: Int64 = row["known"]
-      let accepted = 0...Int64(SequenceSet.numberLimit)
-      guard let id = StreamID([UInt8](stream)), accepted.contains(contiguous), accepted.contains(known) else {
-        throw GroupError.damaged("how far the group's messages are")
-      }
-      result[id] = Multicast.Kept(contiguous: UInt64(bitPattern: contiguous), known: UInt64(bitPattern: known))
+      let what = "how far the group's messages are"
+      let (contiguous, known) = (row.number("contiguous"), row.number("known"))
+      guard max(contiguous, known) <= SequenceSet.numberLimit else { throw GroupError.damaged(what) }
+      result[try row.stream("stream", what)] = Multicast.Kept(contiguous: contiguous, known: known)
     }
     for row in try Row.fetchAll(db, sql: "SELECT sender, sequence FROM log WHERE delivered = 0") {
-      let stream: Data = row["sender"]
-      let sequence: Int64 = row["sequence"]
-      guard let id = StreamID([UInt8](stream)), sequence > 0, sequence <= Int64(SequenceSet.numberLimit) else {
-        throw GroupError.damaged("the log")
-      }
-      let number = UInt64(bitPattern: sequence)
-      result[id, default: Multicast.Kept()].held.insert(number...number)
+      let number = row.number("sequence")
+      guard (1...SequenceSet.numberLimit).contains(number) else { throw GroupError.damaged("the log") }
+      result[try row.stream("sender", "the log"), default: Multicast.Kept()].held.insert(number)
     }
     return result
   }
@@ -252,6 +229,6 @@ extension GroupTransaction {
         INSERT INTO streams (stream, contiguous, known) VALUES (?, ?, ?)
         ON CONFLICT (stream) DO UPDATE SET contiguous = excluded.contiguous, known = excluded.known
         """,
-      arguments: [Data(stream.bytes), kept.contiguous.column, kept.known.column])
+      arguments: [stream.column, kept.contiguous.column, kept.known.column])
   }
 }

@@ -1,19 +1,15 @@
-import WireCodec
+package import WireCodec
 
 /// One version of an object, made by one message.
 package struct ObjectVersion: Hashable, Sendable {
-  /// What it has seen.
   package let version: VersionVector
   /// When it was made, after everything that it has seen.
   package let time: HybridTime
   /// Who made it, in which counting.
   package let stream: StreamID
-  /// With which message.
   package let sequence: UInt64
-  /// Whether it says that the object is gone.
   package let isDeletion: Bool
 
-  /// Who made it.
   package var sender: NodeID { stream.node }
 
   init(_ message: GrouperMessage) {
@@ -75,25 +71,13 @@ struct ObjectState: WireValue, Hashable, Sendable {
     return all.filter { !versions.contains($0) }
   }
 
-  var encodedByteCount: Int {
-    versions.reduce(1 + 2 + className.utf8.count + 2 + objectID.utf8.count + seen.encodedByteCount + 2) {
-      $0 + $1.version.encodedByteCount + 12 + StreamID.byteCount + 8 + 1
-    }
-  }
-
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try writer.text16(className)
     try writer.text16(objectID)
     try seen.encode(into: &writer)
     try writer.count16(versions.count)
-    for version in versions {
-      try version.version.encode(into: &writer)
-      try version.time.encode(into: &writer)
-      try version.stream.encode(into: &writer)
-      try writer.u64(version.sequence)
-      try writer.flag(version.isDeletion)
-    }
+    for version in versions { try version.encode(into: &writer) }
   }
 
   init(from reader: inout Reader) throws(WireError) {
@@ -101,14 +85,20 @@ struct ObjectState: WireValue, Hashable, Sendable {
     className = try reader.text16(limit: GrouperMessage.classByteLimit, "class")
     objectID = try reader.text16(limit: GrouperMessage.objectByteLimit, "object id")
     seen = try VersionVector(from: &reader)
-    let count = try reader.count16(limit: Self.versionLimit, "versions")
-    versions = []
-    for _ in 0..<count { versions.append(try ObjectVersion(from: &reader)) }
+    versions = try reader.list(reader.count16(limit: Self.versionLimit, "versions"))
   }
 }
 
-extension ObjectVersion {
-  init(from reader: inout Reader) throws(WireError) {
+extension ObjectVersion: WireValue {
+  package func encode(into writer: inout Writer) throws(WireError) {
+    try version.encode(into: &writer)
+    try time.encode(into: &writer)
+    try stream.encode(into: &writer)
+    try writer.u64(sequence)
+    try writer.flag(isDeletion)
+  }
+
+  package init(from reader: inout Reader) throws(WireError) {
     version = try VersionVector(from: &reader)
     time = try HybridTime(from: &reader)
     stream = try StreamID(from: &reader)

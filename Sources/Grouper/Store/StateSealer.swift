@@ -10,6 +10,12 @@ public protocol StateSealer: Sendable {
   func open(_ sealed: [UInt8], context: [UInt8]) throws(GroupError) -> SecretBytes
 }
 
+extension StateSealer {
+  func seal(secret: borrowing SecretBytes, context: [UInt8]) throws(GroupError) -> [UInt8] {
+    try seal(secret.bytes, context: context)
+  }
+}
+
 /// Seals under a key of 32 bytes: crypto_secretbox with random nonces, under a key derived for each context.
 public final class KeySealer: StateSealer {
   private let key: SecretBytes
@@ -35,7 +41,6 @@ public final class KeySealer: StateSealer {
     } catch { throw .sodium(error) }
   }
 
-  /// Opens a record.
   public func open(_ sealed: [UInt8], context: [UInt8]) throws(GroupError) -> SecretBytes {
     let count = SecretBox.nonceByteCount
     guard sealed.count >= count + SecretBox.overhead else { throw .damaged("a sealed record") }

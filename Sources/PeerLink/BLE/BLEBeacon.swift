@@ -1,5 +1,5 @@
+import Concurrency
 package import PeerAuth
-import Threading
 
 /// An advertisement on a thread of its own: one tag, some adapters. For another hour, or other adapters, there is
 /// another one.

@@ -1,4 +1,5 @@
 import CShims
+import Concurrency
 import Glibc
 package import PeerAuth
 

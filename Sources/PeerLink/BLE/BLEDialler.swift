@@ -1,3 +1,4 @@
+import Concurrency
 package import PeerAuth
 
 /// Finds peers in the room and connects to them, for all who want that at the same time. They share one search; and as

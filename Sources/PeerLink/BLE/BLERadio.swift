@@ -1,7 +1,7 @@
+import Concurrency
 import Glibc
 package import PeerAuth
 import SystemBus
-import Threading
 
 package struct BLESighting: Hashable, Sendable {
   package let address: BLEAddress

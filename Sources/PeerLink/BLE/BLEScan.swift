@@ -1,6 +1,6 @@
+import Concurrency
 package import PeerAuth
 import Synchronization
-import Threading
 
 package final class BLEScan: Sendable {
   private let stop: StopSignal

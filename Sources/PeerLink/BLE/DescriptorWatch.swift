@@ -1,6 +1,6 @@
+import Concurrency
 import Glibc
 import Synchronization
-import Threading
 
 /// One thread that waits until descriptors are ready, for as many tasks as there are connections over Bluetooth.
 ///

@@ -1,3 +1,4 @@
+import Concurrency
 package import PeerAuth
 import ShamirKit
 import Sodium

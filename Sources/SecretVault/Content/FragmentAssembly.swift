@@ -1,3 +1,4 @@
+import Concurrency
 import ShamirKit
 import Sodium
 import Synchronization

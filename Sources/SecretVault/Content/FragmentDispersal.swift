@@ -1,3 +1,4 @@
+import Concurrency
 import SealedPayload
 import ShamirKit
 import Sodium

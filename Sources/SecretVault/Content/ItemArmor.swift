@@ -1,3 +1,5 @@
+import Sodium
+
 /// The form of an item for mail: base64 in lines of 64 characters between a first and a last line, after RFC 7468's strict
 /// form. It protects nothing by itself; the item does.
 enum ItemArmor {
@@ -7,19 +9,6 @@ enum ItemArmor {
   /// Bytes that may stand before the first line, as the rest of a mail does, and longest line that is looked at.
   static let precedingLimit = 1 << 16
   static let lineLimit = 1024
-  static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-  /// The value of a digit, or nil.
-  static func value(_ digit: UInt8) -> UInt32? {
-    switch digit {
-    case 0x41...0x5A: UInt32(digit) - 0x41
-    case 0x61...0x7A: UInt32(digit) - 0x61 + 26
-    case 0x30...0x39: UInt32(digit) - 0x30 + 52
-    case 0x2B: 62
-    case 0x2F: 63
-    default: nil
-    }
-  }
 }
 
 /// Writes the armor of bytes that come in any cut.
@@ -65,21 +54,7 @@ struct ItemArmorWriter {
   }
 
   private static func write(_ bytes: some Collection<UInt8>, to text: inout [UInt8]) {
-    var bits: UInt32 = 0
-    var count = 0
-    for byte in bytes {
-      bits = bits << 8 | UInt32(byte)
-      count += 1
-      guard count == 3 else { continue }
-      for place in 0..<4 { text.append(ItemArmor.alphabet[Int(bits >> UInt32(18 - 6 * place)) & 63]) }
-      (bits, count) = (0, 0)
-    }
-    if count > 0 {
-      bits <<= UInt32(24 - 8 * count)
-      for place in 0..<4 {
-        text.append(place <= count ? ItemArmor.alphabet[Int(bits >> UInt32(18 - 6 * place)) & 63] : UInt8(ascii: "="))
-      }
-    }
+    text += Base64Text.encodePublic(Array(bytes))
     text.append(UInt8(ascii: "\n"))
   }
 }
@@ -140,24 +115,8 @@ final class ItemArmorInput: ByteInput {
     guard !isLastLine, !line.isEmpty, line.count <= ItemArmor.lineLength, line.count % 4 == 0 else {
       throw damaged("a line of it has a wrong length")
     }
-    isLastLine = line.count < ItemArmor.lineLength
-    let padding = line.reversed().prefix { $0 == UInt8(ascii: "=") }.count
-    guard padding <= 2 else { throw damaged("a line of it is no base64") }
-    if padding > 0 { isLastLine = true }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(48)
-    var bits: UInt32 = 0
-    var width: UInt32 = 0
-    for digit in line.dropLast(padding) {
-      guard let value = ItemArmor.value(digit) else { throw damaged("a line of it is no base64") }
-      bits = (bits << 6 | value) & 0xFFFF
-      width += 6
-      if width >= 8 {
-        width -= 8
-        bytes.append(UInt8(truncatingIfNeeded: bits >> width))
-      }
-    }
-    guard bits & ((1 << width) - 1) == 0, Int(width) == padding * 2 else { throw damaged("a line of it is no base64") }
+    isLastLine = line.count < ItemArmor.lineLength || line.last == UInt8(ascii: "=")
+    guard let bytes = try Base64Text.decodePublic(line.span.bytes) else { throw damaged("a line of it is no base64") }
     decoded = bytes[...]
   }
 

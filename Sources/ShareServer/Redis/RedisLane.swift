@@ -1,6 +1,6 @@
+import Concurrency
 import Dispatch
 import Synchronization
-import Threading
 
 /// Threads with a connection each, for work that waits for Redis: the threads of Swift and of the event loops must not.
 final class RedisLane: Sendable {

@@ -1,6 +1,6 @@
-import Synchronization
-import Threading
+import Concurrency
 import Glibc
+import Synchronization
 
 /// Hears from Redis what all services that share it have taken, for those who wait here. When it couldn't listen for a
 /// while it wakes all of them, so that they look themselves.

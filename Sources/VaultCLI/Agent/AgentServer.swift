@@ -1,10 +1,10 @@
+import Concurrency
 import Dispatch
 import Glibc
 import Logging
 import SecretVault
 import ShamirKit
 import Sodium
-import Threading
 import VaultStore
 import WireCodec
 

@@ -1,6 +1,6 @@
+import Concurrency
 import Glibc
 import SecretVault
-import Threading
 import Sodium
 
 /// Opens the URL of an answer by the desktop's own program for that.

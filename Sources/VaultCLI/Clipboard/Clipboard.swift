@@ -116,35 +116,10 @@ struct TerminalClipboard: ~Copyable {
   static func sequence(_ content: borrowing SecretBytes) throws -> SecretBytes {
     var text = try SecretText(capacity: content.count / 3 * 4 + 16)
     try text.append("\u{1B}]52;c;")
-    try content.withUnsafeBytes { bytes in
-      var start = 0
-      while start < bytes.count {
-        let group = bytes[start..<min(start + 3, bytes.count)]
-        var number: UInt32 = 0
-        for byte in group { number = number << 8 | UInt32(byte) }
-        number <<= UInt32(8 * (3 - group.count))
-        for position in 0..<4 {
-          let digit = UInt8(truncatingIfNeeded: number >> UInt32(18 - 6 * position) & 63)
-          try text.append(byte: position <= group.count ? character(digit) : UInt8(ascii: "="))
-        }
-        start += 3
-      }
-    }
+    let encoded = try Base64Text.encode(content.bytes)
+    try text.append(encoded.bytes)
     try text.append("\u{7}")
     return try text.finish()
-  }
-
-  /// A digit of base64, computed: no table is looked up by a secret.
-  private static func character(_ digit: UInt8) -> UInt8 {
-    let value = Int32(digit)
-    // Each condition is all ones or all zeros.
-    func below(_ limit: Int32) -> Int32 { (value - limit) >> 31 }
-    let upper = below(26) & (value + 65)
-    let lower = ~below(26) & below(52) & (value + 71)
-    let number = ~below(52) & below(62) & (value - 4)
-    let plus = ~below(62) & below(63) & 43
-    let slash = ~below(63) & 47
-    return UInt8(truncatingIfNeeded: upper | lower | number | plus | slash)
   }
 
   /// Waits for the time or for Enter, and overwrites what is there, unseen, with a space.

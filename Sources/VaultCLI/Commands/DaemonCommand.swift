@@ -1,11 +1,11 @@
 import ArgumentParser
+import Concurrency
 import Dispatch
 import Glibc
 import Logging
 import SecretVault
 import ServiceLifecycle
 import SystemBus
-import Threading
 
 /// `vault daemon`
 struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {

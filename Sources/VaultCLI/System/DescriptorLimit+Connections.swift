@@ -1,5 +1,5 @@
+import Concurrency
 import PeerLink
-import Threading
 
 extension DescriptorLimit {
   /// Connections that leave room for everything else: a connection takes two descriptors as a rule, its socket and the

@@ -1,7 +1,7 @@
+import Concurrency
 import Glibc
 import SecretVault
 import Synchronization
-import Threading
 import VaultStore
 
 /// Signals that end the program, taken by one thread that does nothing else.

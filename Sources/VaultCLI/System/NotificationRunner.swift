@@ -1,7 +1,7 @@
+import Concurrency
 import Glibc
 import SecretVault
 import Synchronization
-import Threading
 
 /// Runs the user's notification command, with the event as one JSON object on its standard input.
 ///

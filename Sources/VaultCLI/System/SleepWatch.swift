@@ -1,9 +1,9 @@
+import Concurrency
 import Dispatch
 import Glibc
 import Logging
 import Synchronization
 import SystemBus
-import Threading
 
 /// Has everything locked *before* the machine sleeps, where the system's bus and logind say when: asks logind to wait a
 /// moment with each sleep (an inhibitor lock of mode `delay`, org.freedesktop.login1(5)) until that is done.

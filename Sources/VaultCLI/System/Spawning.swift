@@ -1,6 +1,6 @@
+import Concurrency
 import Glibc
 import SecretVault
-import Threading
 
 extension ChildProcess {
   /// Starts a program in a process group of its own with three descriptors, its caller's signals and the environment;

@@ -1,8 +1,8 @@
+import Concurrency
 import Glibc
 import SecretVault
 import Sodium
 import Synchronization
-import Threading
 
 /// Where the password of a secret comes from. It is not the vault's passphrase: that one opens this device's vault, this one
 /// belongs to a single secret and everybody who recovers it.

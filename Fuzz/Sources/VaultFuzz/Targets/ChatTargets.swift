@@ -1,3 +1,4 @@
+import Sodium
 @testable import VaultXMPP
 @testable import XMPPLink
 @testable import XMPPRequests
@@ -86,7 +87,7 @@ enum ChatTargets {
     switch tape.byte() % 4 {
     case 0: break
     case 1: element.text = tape.text(upTo: 2048)
-    case 2: element.text = String(decoding: Base64Bytes.encode(tape.bytes(upTo: 1024)), as: UTF8.self)
+    case 2: element.text = String(decoding: Base64Text.encodePublic(tape.bytes(upTo: 1024)), as: UTF8.self)
     default: element.text = values[tape.number(below: values.count)]
     }
     for _ in 0..<(tape.byte() % 5) where tape.hasMore && depth < 6 && count < 60 {

@@ -185,7 +185,7 @@ enum SessionTargets {
       }
     }
     let session = PeerSession(
-      FinishedSetup(link(), peerCard: cards[1], inbound: FrameBuffer()), transport: near, role: .responder)
+      FinishedSetup(link: link(), peerCard: cards[1], inbound: FrameBuffer()), transport: near, role: .responder)
     var sender = link()
     var tape = Tape(bytes)
     var isGarbled = false

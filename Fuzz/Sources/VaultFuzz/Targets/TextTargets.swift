@@ -1,5 +1,6 @@
 import Foundation
 import PeerAuth
+import Sodium
 @testable import SecretVault
 @testable import VaultCLI
 @testable import VaultScan
@@ -87,8 +88,8 @@ enum TextTargets {
       return true
     },
     FuzzTarget("base64", upTo: 3000) { bytes in
-      require(Base64.decode(base64(bytes)[...].utf8) == bytes, "both sides of the scanner agree")
-      guard let decoded = Base64.decode(String(decoding: bytes, as: UTF8.self)[...].utf8) else { return false }
+      require(Base64Text.decodePublic(base64(bytes), limit: bytes.count) == bytes, "both sides of the scanner agree")
+      guard let decoded = try Base64Text.decodePublic(bytes.span.bytes) else { return false }
       require(Array(base64(decoded).utf8) == bytes, "base64 has one form")
       return true
     },

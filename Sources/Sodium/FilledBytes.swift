@@ -1,5 +1,5 @@
 /// `count` public bytes that `body` writes; what it leaves is zero.
-func filledBytes<Failure: Error>(
+package func filledBytes<Failure: Error>(
   _ count: Int, _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
 ) throws(Failure) -> [UInt8] {
   var bytes = [UInt8](repeating: 0, count: count)

@@ -42,7 +42,7 @@ package final class Gate: Sendable {
   }
 
   /// Takes the turn if nobody has it.
-  func enterNow() -> Bool {
+  package func enterNow() -> Bool {
     state.withLock { state in
       defer { state.isTaken = true }
       return !state.isTaken

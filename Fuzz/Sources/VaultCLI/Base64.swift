@@ -1,1 +1,0 @@
-../../../Sources/VaultCLI/Base64.swift

@@ -1,1 +1,0 @@
-../../../Sources/XMPPRequests/Base64Bytes.swift
