@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 import Synchronization
-import Threading
+import Concurrency
 
 extension NetProcess {
   private final class Outcome: Sendable {

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import HTTPRequests
 import Testing
-import Threading
+import Concurrency
 
 @testable import NetLink
 

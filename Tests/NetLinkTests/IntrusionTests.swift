@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import NetLink
 import Testing
-import Threading
+import Concurrency
 
 /// What a server may do that has taken vault-net over.
 @Suite(.timeLimit(.minutes(5))) struct IntrusionTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import Testing
-import Threading
+import Concurrency
 
 @testable import NetLink
 
