@@ -77,6 +77,20 @@ import Testing
     }
   }
 
+  /// Everybody else would refuse it.
+  @Test func aDecisionIsNoLargerThanAnyObject() async throws {
+    let world = try World()
+    let judge = Judge { _ in .replace([UInt8](repeating: 0x20, count: 64 << 20 | 1), files: []) }
+    let devices = try await world.group(2, policy: .keepConflicts(judge))
+    try await world.settle(devices)
+    for device in devices { try await device.write("a", device === devices[0] ? "mine" : "yours") }
+    let failure = await #expect(throws: GroupError.self) {
+      for device in devices + devices { _ = try await device.grouper.sync() }
+    }
+    guard case .invalid = failure else { throw try #require(failure) }
+    #expect(judge.asked.withLock { !$0.isEmpty })
+  }
+
   @Test func whoWritesTheSameDoesntDisagree() async throws {
     let world = try World()
     let judge = Judge { _ in .keep(0) }

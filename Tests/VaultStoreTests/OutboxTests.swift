@@ -21,6 +21,28 @@ import Testing
     #expect(try database.waitingDeliveries(to: digest("bob")).map(\.id) == [early])
   }
 
+  @Test(arguments: ["share_index = 300", "secret_id = x'00'", "attempts = -1", "created_at = 'x'"])
+  func `a delivery that can't be read keeps no peer trusted, and no secret undeleted`(_ damage: String) throws {
+    for removes in [true, false] {
+      let home = try TestHome()
+      let database = try home.makeDatabase()
+      for name in ["alice", "bob"] { try database.addPeer(samplePeer(name), beaconKey: nil) }
+      let staged = try stageFragments(database, 1, count: 2)
+      try database.deal(
+        sampleSecret(1, origin: .dealt, ownIndex: nil), ownShare: nil, fragments: staged.records,
+        outbox: [entry("alice", index: 1), entry("bob", index: 2)])
+      staged.staging.close()
+      try database.write { db in try db.execute(sql: "UPDATE outbox SET \(damage) WHERE share_index = 1") }
+      if removes {
+        _ = try database.removePeer(digest("alice"))
+        #expect(try database.peer(digest("alice")) == nil)
+      } else {
+        _ = try database.deleteSecret(sampleID(1), at: 1)
+        #expect(try database.secret(sampleID(1)) == nil)
+      }
+    }
+  }
+
   @Test func `attempts are counted and backed off`() throws {
     let home = try TestHome()
     let database = try home.makeDatabase()

@@ -11,9 +11,6 @@ extension Grouper {
 
   package func update(_ object: MarshalledObject) async throws(GroupError) {
     try check(object.name)
-    guard UInt64(object.content.count) <= UpdateContent.objectByteLimit else {
-      throw .invalid("an object is larger than 64 MiB; what is larger goes as a file")
-    }
     let encoded = try content(of: object)
     try change { transaction, state in
       try make(.update, object.name, encoded, isApplied: !plugin.storesOwnUpdates, transaction, &state)
@@ -24,6 +21,9 @@ extension Grouper {
 
   /// An update's content; a large object goes ahead of it, in chunks.
   func content(of object: MarshalledObject) throws(GroupError) -> [UInt8] {
+    guard UInt64(object.content.count) <= UpdateContent.objectByteLimit else {
+      throw .invalid("an object is larger than 64 MiB; what is larger goes as a file")
+    }
     let isLarge = object.content.count > UpdateContent.inlineByteLimit
     let body: UpdateContent.Body = isLarge ? .file(try addFile(bytes: object.content)) : .inline(object.content)
     let update = try UpdateContent(body: body, files: object.files)

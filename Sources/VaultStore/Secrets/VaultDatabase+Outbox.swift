@@ -204,8 +204,14 @@ extension VaultDatabase {
   func cancelDeliveries(
     where condition: String, _ arguments: StatementArguments, reason: String = "cancelled", _ db: Database
   ) throws -> [OutboxRecord] {
-    let found = try Self.deliveryRows("\(Self.isOpen) AND (\(condition)) ORDER BY id", arguments, db)
+    let isMeant = "\(Self.isOpen) AND (\(condition))"
+    let rows = try db.rows("SELECT \(Self.outboxColumns) FROM outbox WHERE \(isMeant) ORDER BY id", arguments)
+    let found = try rows.compactMap { row in try unlessDamaged(try Self.decodeDelivery(row)) }
     for delivery in found { try finish(delivery, .cancelled, route: nil, error: reason, db) }
+    // What can't be read keeps nobody trusted and nothing undeleted.
+    if found.count < rows.count {
+      try db.run("UPDATE outbox SET state = 'cancelled', payload = x'' WHERE \(isMeant)", arguments)
+    }
     return found.filter { $0.entry.kind != Self.introductionKind }
   }
 
