@@ -23,16 +23,28 @@ package final class NetHelper: Sendable {
   private struct FileStamp: Equatable {
     let device: dev_t
     let file: ino_t
+    /// Names in a folder come and go while it stays the same one.
+    let seconds: Int
+    let nanoseconds: Int
 
     init(_ path: String) {
       var status = stat()
       let isThere = stat(path, &status) == 0
       device = isThere ? status.st_dev : 0
       file = isThere ? status.st_ino : 0
+      seconds = isThere ? status.st_mtim.tv_sec : 0
+      nanoseconds = isThere ? status.st_mtim.tv_nsec : 0
     }
   }
 
-  private static let surroundings = ["/etc/resolv.conf", "/etc/hosts"]
+  private static var surroundings: [String] {
+    var paths = ["/etc/resolv.conf", "/etc/hosts"]
+    for name in ["SSL_CERT_FILE", "SSL_CERT_DIR"] {
+      guard let value = getenv(name) else { continue }
+      paths += String(cString: value).split(separator: ":").map { String($0) }
+    }
+    return paths
+  }
   /// What proxies and certificates need; nothing else of the environment is passed on.
   private static let variables = [
     "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE",
@@ -72,7 +84,10 @@ package final class NetHelper: Sendable {
         running.process.retire()
       }
       let now = now()
-      if let fault = state.pause.fault(at: now) { return .failure(fault) }
+      if let fault = state.pause.fault(at: now) {
+        state.fault = fault
+        return .failure(fault)
+      }
       do throws(NetFault) {
         let process = try start()
         state.fault = nil

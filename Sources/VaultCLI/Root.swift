@@ -26,34 +26,48 @@ struct Root: AsyncParsableCommand {
       interrupted.
       """,
     version: "vault " + Version.text,
-    subcommands: [ClipboardGuardCommand.self],
-    groupedSubcommands: [
-      CommandGroup(
-        name: "This device",
-        subcommands: [
-          InitCommand.self, IdentityCommand.self, StatusCommand.self, SettingsCommand.self, LogCommand.self,
-          BackupCommand.self, RebuildCommand.self, LicencesCommand.self,
-        ]),
-      CommandGroup(name: "Peers", subcommands: [PeerCommand.self, ScanCommand.self, DaemonCommand.self]),
-      CommandGroup(
-        name: "Secrets",
-        subcommands: [
-          ShareCommand.self, NoteCommand.self, PasswordCommand.self, ContactCommand.self, ListCommand.self,
-          InfoCommand.self, RecoverCommand.self, UnlockCommand.self, LockCommand.self, RetryCommand.self,
-          CheckCommand.self, ReshareCommand.self, DeleteCommand.self,
-        ]),
-      CommandGroup(
-        name: "Messages",
-        subcommands: [
-          SendCommand.self, InboxCommand.self, MessagesCommand.self, OutboxCommand.self, CarryCommand.self,
-          AccountCommand.self, FriendCommand.self,
-        ]),
-      CommandGroup(name: "Groups", subcommands: [GroupCommand.self]),
-      CommandGroup(name: "Consent", subcommands: [RequestsCommand.self, PolicyCommand.self]),
-      CommandGroup(
-        name: "Shared keys",
-        subcommands: [KeyCommand.self, ItemCommand.self, EncryptCommand.self, DecryptCommand.self, URLCommand.self]),
-    ])
+    subcommands: named ?? hidden, groupedSubcommands: named == nil ? groups : [])
+
+  private static let hidden: [any ParsableCommand.Type] = [ClipboardGuardCommand.self]
+
+  private static let groups = [
+    CommandGroup(
+      name: "This device",
+      subcommands: [
+        InitCommand.self, IdentityCommand.self, StatusCommand.self, SettingsCommand.self, LogCommand.self,
+        BackupCommand.self, RebuildCommand.self, LicencesCommand.self,
+      ]),
+    CommandGroup(name: "Peers", subcommands: [PeerCommand.self, ScanCommand.self, DaemonCommand.self]),
+    CommandGroup(
+      name: "Secrets",
+      subcommands: [
+        ShareCommand.self, NoteCommand.self, PasswordCommand.self, ContactCommand.self, ListCommand.self,
+        InfoCommand.self, RecoverCommand.self, UnlockCommand.self, LockCommand.self, RetryCommand.self,
+        CheckCommand.self, ReshareCommand.self, DeleteCommand.self,
+      ]),
+    CommandGroup(
+      name: "Messages",
+      subcommands: [
+        SendCommand.self, InboxCommand.self, MessagesCommand.self, OutboxCommand.self, CarryCommand.self,
+        AccountCommand.self, FriendCommand.self,
+      ]),
+    CommandGroup(name: "Groups", subcommands: [GroupCommand.self]),
+    CommandGroup(name: "Consent", subcommands: [RequestsCommand.self, PolicyCommand.self]),
+    CommandGroup(
+      name: "Shared keys",
+      subcommands: [KeyCommand.self, ItemCommand.self, EncryptCommand.self, DecryptCommand.self, URLCommand.self]),
+  ]
+
+  /// The command that the first argument names; nil if it names none. The parser builds a tree of all commands that it is told of,
+  /// which takes most of a short command's time.
+  private static let named: [any ParsableCommand.Type]? = {
+    guard let first = CommandLine.arguments.dropFirst().first else { return nil }
+    if first == "--version", CommandLine.arguments.count == 2 { return [] }
+    let command = (hidden + groups.flatMap(\.subcommands)).first {
+      $0.configuration.commandName == first || $0.configuration.aliases.contains(first)
+    }
+    return command.map { [$0] }
+  }()
 
   @OptionGroup var global: GlobalOptions
 }

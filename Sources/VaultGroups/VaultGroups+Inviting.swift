@@ -1,7 +1,7 @@
 import Grouper
 package import SecretVault
 import Sodium
-package import VaultProtocol
+import VaultProtocol
 import VaultStore
 import WireCodec
 

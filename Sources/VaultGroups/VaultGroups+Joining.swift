@@ -1,6 +1,6 @@
 package import Grouper
-package import SecretVault
-package import Sodium
+import SecretVault
+import Sodium
 import VaultProtocol
 import VaultStore
 import WireCodec

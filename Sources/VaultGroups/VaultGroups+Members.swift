@@ -1,5 +1,5 @@
 package import Grouper
-package import SecretVault
+import SecretVault
 import VaultStore
 
 /// A member of a group, or somebody who was invited to it.

@@ -1,6 +1,6 @@
 import HTTPRequests
 package import Grouper
-package import SecretVault
+import SecretVault
 import Sodium
 import VaultStore
 

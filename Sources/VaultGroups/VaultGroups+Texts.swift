@@ -1,5 +1,5 @@
 import Grouper
-package import SecretVault
+import SecretVault
 
 /// Joining without a session: by files, mail and QR codes.
 extension VaultGroups {

@@ -1,5 +1,5 @@
 import GroupLink
-package import Grouper
+import Grouper
 import Logging
 import NetLink
 package import SecretVault

@@ -14,9 +14,7 @@ func until<Value: Sendable>(
   _ end: @escaping @Sendable () async throws -> Void, _ reason: @autoclosure () -> String,
   _ body: @escaping @Sendable () async throws(XMPPError) -> Value
 ) async throws(XMPPError) -> Value {
-  do throws(XMPPError) { return try await withEnd(end, or: .unreachable(reason()), operation: body) } catch {
-    throw Task.isCancelled ? .cancelled : error
-  }
+  try await withEnd(end, or: Task.isCancelled ? .cancelled : .unreachable(reason()), operation: body)
 }
 
 /// How long something has stood still, by a number that changes as long as it gets on.

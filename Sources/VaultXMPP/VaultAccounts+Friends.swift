@@ -1,4 +1,4 @@
-package import SecretVault
+import SecretVault
 import VaultStore
 import XMPPRequests
 

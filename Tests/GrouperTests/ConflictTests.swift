@@ -83,7 +83,7 @@ import Testing
     let judge = Judge { _ in .replace([UInt8](repeating: 0x20, count: 64 << 20 | 1), files: []) }
     let devices = try await world.group(2, policy: .keepConflicts(judge))
     try await world.settle(devices)
-    for device in devices { try await device.write("a", device === devices[0] ? "mine" : "yours") }
+    for (device, text) in zip(devices, ["mine", "yours"]) { try await device.write("a", text) }
     let failure = await #expect(throws: GroupError.self) {
       for device in devices + devices { _ = try await device.grouper.sync() }
     }

@@ -183,6 +183,8 @@ extension VaultTests {
       try await poison(world[0].vault.items.resolveItem(item.id), by: 3)
       world.clock.advance(milliseconds: 1000)
       #expect(try await !sendPatiently(item.id).isKnown)
+      let line = try world[1].vault.overview.log(limit: 9).first { $0.event == "item-received" && $0.peer == "ada" }
+      #expect(line?.detail == "it waits for 'vault item accept'")
       // The same once more is known.
       #expect(try await sendPatiently(item.id).isKnown)
       #expect(try world[1].vault.items.items().map(\.id) == [item.id, item.id])

@@ -370,6 +370,22 @@ extension VaultTests {
       #expect(room.callCount == 1 && world.network.dialled.count == 2)
     }
 
+    @Test func `what is cut in the air goes on at the addresses that are known by now, not when it was asked about`()
+      async throws
+    {
+      let world = try world(3, hasNetwork: true)
+      for member in world.members { _ = try member.vault.core.set("ble-limit", to: "10M") }
+      let forged = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, byteCount: 1_000_000)
+      room.air.set(.diesAfterSending(330_000), at: world[1].address)
+      let vault = world[0].vault
+      let now = try vault.directory.recipient(vault.directory.find("ben"))
+      let before = Recipient(name: now.name, keys: now.keys, addresses: [], nearby: now.nearby)
+      let job = try forged.job(1)
+      try await vault.links.ask(ProbeAsker(byteCount: job.byteCount), of: before)
+      try await vault.links.ask(job, of: now)
+      #expect(room.callCount == 1 && world.network.dialled.count == 1)
+    }
+
     @Test func `whoever is removed recognises this device no more`() async throws {
       let world = try world(2)
       let before = try world[0].vault.directory.beaconTag()

@@ -2,6 +2,8 @@ package import VaultProtocol
 package import VaultStore
 
 /// The account at a chat server, and at which addresses peers have theirs.
+///
+/// What the part that talks to XMPP servers needs of a vault. Addresses are in their one normal form here: whoever calls sees to that.
 package final class Accounts: Room {
   package let core: VaultCore
   let directory: Directory
@@ -10,10 +12,7 @@ package final class Accounts: Room {
     self.core = core
     self.directory = directory
   }
-}
 
-/// What the part that talks to XMPP servers needs of a vault. Addresses are in their one normal form here: whoever calls sees to that.
-extension Accounts {
   /// All accounts that have been used here, the one in use or not.
   package func accountRecords() throws -> [AccountRecord] {
     try database.accounts()

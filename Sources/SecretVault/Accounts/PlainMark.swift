@@ -1,5 +1,5 @@
 import Sodium
-package import VaultStore
+import VaultStore
 
 /// By what a plain message is known that its sender's program gave no name, or one that it had given before. It lies in the place of the
 /// route of a message, behind the word that says that it is plain.

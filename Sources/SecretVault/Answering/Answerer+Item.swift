@@ -215,7 +215,7 @@ extension Answerer {
     if let refusal {
       room.recordUnlessTooMany(.refused, peer: peer, secret: header, detail: "sent an item: \(refusal)")
     } else {
-      room.recordUnlessTooMany(.itemReceived, peer: peer, secret: header, detail: "it waits for 'room item accept'")
+      room.recordUnlessTooMany(.itemReceived, peer: peer, secret: header, detail: "it waits for 'vault item accept'")
     }
     try await reply(ItemResult(request: end.request, refusal: refusal))
     // No program of ours says that this was all before it was. A parcel ends by itself.

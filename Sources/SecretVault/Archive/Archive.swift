@@ -8,9 +8,7 @@ package final class Archive: Room {
   init(_ core: VaultCore) {
     self.core = core
   }
-}
 
-extension Archive {
   /// Writes everything that this vault has but the device key into one file.
   package func createBackup(to path: String, overwrites: Bool) throws -> BackupReport {
     do {

@@ -11,9 +11,7 @@ package final class Carrying: Room {
   init(_ core: VaultCore) {
     self.core = core
   }
-}
 
-extension Carrying {
   /// This device, as carriers know it.
   func ownDevice() throws -> DeviceKey { try Carrying.device(identity.keys.digest) }
 

@@ -5,6 +5,8 @@ import VaultProtocol
 import VaultStore
 
 /// Asking holders for proofs that they could serve.
+///
+/// Fire drills: who could help to recover a secret right now, found out without recovering it.
 package final class Checking: Room {
   package let core: VaultCore
   let directory: Directory
@@ -22,10 +24,7 @@ package final class Checking: Room {
     self.links = links
     self.recovering = recovering
   }
-}
 
-/// Fire drills: who could help to recover a secret right now, found out without recovering it.
-extension Checking {
   /// Pieces of each fragment that a drill looks at unless it is told otherwise.
   package static let usualPieceCount = 64
   /// Most pieces of each fragment.

@@ -16,9 +16,7 @@ package final class Consent: Room {
     self.directory = directory
     self.introductions = introductions
   }
-}
 
-extension Consent {
   /// Milliseconds in which the limit of releases counts.
   private static let day: Int64 = 86_400_000
 

@@ -5,8 +5,8 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// The way of a file into fragments and back without peers between: what ``Vault/share(_:events:)`` does before anything is
-/// sent, and ``Vault/recover(_:to:events:)`` once all sources are there, by the same code. Only for measuring these apart.
+/// The way of a file into fragments and back without peers between: what ``Sharing/share(_:events:)`` does before anything is
+/// sent, and ``Recovering/recover(_:to:events:)`` once all sources are there, by the same code. Only for measuring these apart.
 package struct LocalPipeline {
   /// A point that the work has reached, to look at the clock.
   package enum Stage: Sendable {

@@ -1,4 +1,4 @@
-package import SealedPayload
+import SealedPayload
 package import Sodium
 
 /// A question for the password of a secret.

@@ -70,9 +70,7 @@ extension VaultError {
       }
     self.init(code, "\(peer) \(failure.reason)", hint: failure.hint)
   }
-}
 
-extension VaultError {
   /// The same error once a part of the file has gone to a pipe or terminal.
   var afterOutput: VaultError {
     let untrue = "nothing was written"

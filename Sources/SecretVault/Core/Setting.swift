@@ -1,4 +1,4 @@
-package import VaultStore
+import VaultStore
 
 /// A setting, its value and what it means.
 package struct Setting: Sendable {

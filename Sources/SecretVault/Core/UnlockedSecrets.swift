@@ -6,7 +6,7 @@ package import VaultStore
 /// in locked memory until they are locked, their time is over, or the machine sleeps.
 ///
 /// Everything here answers at once, and as if nothing were unlocked where nobody answers. To get at what a secret
-/// holds, don't decrypt it yourself: ``Vault/recover(_:to:events:)`` looks here before it asks a peer, and so does everything
+/// holds, don't decrypt it yourself: ``Recovering/recover(_:to:events:)`` looks here before it asks a peer, and so does everything
 /// that recovers into memory. These methods are for who must know *whether* that would ask peers.
 package protocol UnlockedSecrets: Sendable {
   /// Ids of all secrets that are unlocked. Asking does not count as a use.

@@ -49,9 +49,7 @@ extension VaultCore {
       throw VaultError(.damaged, "this device's card in \(folders.data) is damaged")
     }
   }
-}
 
-extension VaultCore {
   /// The text form of this device's card, from the copy that needs no passphrase. Nil if there is none; throws if this device has not
   /// written it so.
   package static func lockedCard(at folders: VaultFolders) throws -> String? {

@@ -1,5 +1,5 @@
 import Sodium
-package import PeerAuth
+import PeerAuth
 import VaultStore
 
 extension VaultCore {
@@ -83,9 +83,7 @@ extension VaultCore {
     }
     return (bytes, shares)
   }
-}
 
-extension VaultCore {
   /// How Bluetooth is to be used, as the settings say now.
   package struct NearbySettings: Hashable, Sendable {
     /// Whether it is used at all.

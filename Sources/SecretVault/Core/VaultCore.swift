@@ -98,16 +98,12 @@ extension VaultCore {
     default: "met a failure here"
     }
   }
-}
 
-extension VaultCore {
   /// ``VaultError/init(_:namingSharesIn:)`` for this vault.
   func damage(_ error: StoreError) -> VaultError {
     VaultError(error, namingSharesIn: CompanionFiles(folders, keys: keys))
   }
-}
 
-extension VaultCore {
   /// What a file is called, without its folders: those are nobody's business.
   static func fileName(of path: String) -> String {
     // Scalars, not characters: a slash with a combining mark behind it is still one to the file system.

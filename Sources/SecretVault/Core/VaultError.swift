@@ -1,4 +1,4 @@
-package import VaultStore
+import VaultStore
 import Sodium
 /// What went wrong, to whom or what, and what to do next: one or two plain sentences.
 ///

@@ -12,9 +12,7 @@ extension Directory {
     let recipient = try recipient(peer)
     return recipient.addresses.isEmpty && recipient.nearby == nil
   }
-}
 
-extension Directory {
   // MARK: - Records
 
   /// The peer that the user means.

@@ -1,4 +1,4 @@
-package import VaultStore
+import VaultStore
 
 /// A secret in the list.
 package struct SecretSummary: Hashable, Sendable {

@@ -26,10 +26,7 @@ package final class Intake: Room {
     self.sharing = sharing
     self.items = items
   }
-}
 
-/// What comes by parcel. Everybody can make one and bring it: until a parcel was opened and its signature holds, nobody is to blame for it.
-extension Intake {
   /// Most bytes of unanswered parcels of a peer.
   private static let receivedBytesOfPeer = 64 << 20
   /// How long an answer isn't posted again, whatever comes.

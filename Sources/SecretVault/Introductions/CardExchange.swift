@@ -1,4 +1,4 @@
-package import VaultProtocol
+import VaultProtocol
 
 /// Asking another holder for newer cards of those who hold the same secret.
 package struct CardExchange: Sendable {

@@ -49,9 +49,7 @@ extension Introductions {
       environment.log.error("what became of an introduction could not be noted: \(error)")
     }
   }
-}
 
-extension Introductions {
   /// Milliseconds for which a delivery in progress is nobody else's business: daemon and commands share one outbox.
   static let lease: Int64 = 60 * 1000
 

@@ -3,7 +3,8 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// Those whom dealers have introduced as holders of their secrets, and whom this device introduces to one another.
+/// Those whom dealers have introduced as holders of their secrets, and whom this device introduces to one another. Somebody who is a peer is a
+/// peer, whatever was said of it.
 package final class Introductions: Room {
   package let core: VaultCore
   let directory: Directory
@@ -14,10 +15,7 @@ package final class Introductions: Room {
     self.core = core
     self.directory = directory
   }
-}
 
-/// Those whom dealers have introduced as holders of their secrets. Somebody who is a peer is a peer, whatever was said of it.
-extension Introductions {
   /// Whether introductions are kept, used and made. Settings that can't be read leave it at that they aren't.
   var usesIntroductions: Bool { core.verifiedSetting(.introductions) == SettingKey.on }
 

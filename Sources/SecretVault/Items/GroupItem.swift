@@ -1,6 +1,6 @@
 import Sodium
 import VaultProtocol
-package import VaultStore
+import VaultStore
 
 /// Where a group has an item, and which message put it there.
 package struct GroupPlace: Sendable {

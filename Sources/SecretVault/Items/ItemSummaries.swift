@@ -159,7 +159,7 @@ package struct ItemAccess: Sendable {
   }
 }
 
-/// Willingness to wait for the key of an item. See ``Vault/patiently(for:mayRepeat:waits:_:)``.
+/// Willingness to wait for the key of an item. See ``Recovering/patiently(for:mayRepeat:waits:_:)``.
 package struct KeyPatience: Sendable {
   /// Milliseconds; nil for no end.
   package var limit: Int64?

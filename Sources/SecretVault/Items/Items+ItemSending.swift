@@ -1,5 +1,5 @@
 import PeerAuth
-package import Sodium
+import Sodium
 import VaultProtocol
 import VaultStore
 

@@ -27,10 +27,7 @@ package final class Items: Room {
     self.sharing = sharing
     self.recovering = recovering
   }
-}
 
-/// The items that are kept here.
-extension Items {
   /// The items under a key, or all, newest first.
   package func items(under key: String? = nil) throws -> [ItemSummary] {
     let record = try key.map { reference in try resolveKey(reference) }

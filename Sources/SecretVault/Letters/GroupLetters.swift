@@ -1,8 +1,8 @@
-package import PeerAuth
+import PeerAuth
 package import Sodium
 import Synchronization
 package import VaultProtocol
-package import VaultStore
+import VaultStore
 
 /// Answers letters about groups: the part of the program that keeps them.
 package protocol GroupLetterTaker: Sendable {
@@ -59,9 +59,7 @@ package final class GroupLetters: Room {
     self.directory = directory
     self.links = links
   }
-}
 
-extension GroupLetters {
   /// Lets letters about groups be answered: the daemon's part.
   package func answerGroupLetters(by taker: any GroupLetterTaker) { letterTaker.withLock { $0 = taker } }
 

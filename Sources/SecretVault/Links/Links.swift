@@ -1,4 +1,4 @@
-package import PeerAuth
+import PeerAuth
 import Sodium
 import VaultStore
 import WireCodec
@@ -19,9 +19,7 @@ package final class Links: Room {
     self.trust = trust
     conversations = KeptConversations(core.environment)
   }
-}
 
-extension Links {
   /// Opens a session and says how it went.
   package func pingPeer(_ reference: String) async throws -> PingReport {
     let peer = try directory.find(reference)
@@ -57,7 +55,7 @@ extension Links {
       do { return try await carryOut(id, asker, in: conversation) } catch {
         // It may have ended while nobody looked. Then nothing was answered in it, and the request has another try.
         guard conversation.heardCount == before, error.isOfLine, !Task.isCancelled else {
-          return try await carryOnByNetwork(id, asker, error, after: conversation)
+          return try await carryOnByNetwork(id, asker, recipient, error, after: conversation)
         }
       }
     }
@@ -66,7 +64,7 @@ extension Links {
       services: introductions.services)
     trust.met(recipient, conversation.session.peerCard)
     do { return try await carryOut(id, asker, in: conversation) } catch {
-      return try await carryOnByNetwork(id, asker, error, after: conversation)
+      return try await carryOnByNetwork(id, asker, recipient, error, after: conversation)
     }
   }
 
@@ -76,9 +74,8 @@ extension Links {
 
   /// What broke in the air goes on by network, if the peer can be reached there by now, and from where it stopped.
   private func carryOnByNetwork<Question: Asker>(
-    _ id: UInt64, _ asker: Question, _ failure: LinkFailure, after broken: Conversation
+    _ id: UInt64, _ asker: Question, _ recipient: Recipient, _ failure: LinkFailure, after broken: Conversation
   ) async throws(LinkFailure) -> Question.Answer {
-    let recipient = broken.recipient
     guard broken.isNearby, failure.kind == .cutOff, !recipient.addresses.isEmpty, asker.isRepeatable else {
       throw failure
     }

@@ -4,6 +4,8 @@ import VaultProtocol
 import VaultStore
 
 /// Exchanging parcels with a peer that is met, for both and for others.
+///
+/// Meetings: two devices that are in touch give one another what each has for the other, and what each may carry for others.
 package final class Meetings: Room {
   package let core: VaultCore
   let directory: Directory
@@ -25,10 +27,7 @@ package final class Meetings: Room {
     self.post = post
     self.intake = intake
   }
-}
 
-/// Meetings: two devices that are in touch give one another what each has for the other, and what each may carry for others.
-extension Meetings {
   /// Meets a peer, by name or otherwise as the user refers to it.
   package func meet(_ reference: String) async throws -> MeetingReport {
     let peer = try directory.find(reference)

@@ -230,9 +230,7 @@ extension Messages {
       return nil
     } catch { throw error }
   }
-}
 
-extension Messages {
   /// Whether a plain message was sent from an account to this address.
   package func hasWritten(to contact: String, account: [UInt8]) throws -> Bool {
     try database.hasMessages(MessageFilter(account: account, contact: contact, direction: .sent))

@@ -4,6 +4,8 @@ package import VaultProtocol
 import VaultStore
 
 /// Messages and files between peers.
+///
+/// Messages: written here and kept until their recipients have them.
 package final class Messages: Room {
   package let core: VaultCore
   let directory: Directory
@@ -16,10 +18,7 @@ package final class Messages: Room {
     self.carrying = carrying
     self.post = post
   }
-}
 
-/// Messages: written here and kept until their recipients have them.
-extension Messages {
   /// Keeps a message for a peer, durably, and all that goes out of it, in one step. Nothing is said yet.
   ///
   /// With `pigeonsOnly` it goes to its recipient, and by carriers, and to no server. `lifetime` is for how many milliseconds it is tried.

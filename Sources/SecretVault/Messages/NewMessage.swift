@@ -1,4 +1,4 @@
-package import Sodium
+import Sodium
 package import VaultProtocol
 
 /// Something to be said to a peer.

@@ -23,9 +23,7 @@ package final class Overview: Room {
     self.sharing = sharing
     self.items = items
   }
-}
 
-extension Overview {
   /// All secrets that this device holds a share of or has dealt, newest first.
   package func secrets() throws -> [SecretSummary] {
     let list = try secretList()

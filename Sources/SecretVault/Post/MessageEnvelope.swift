@@ -1,6 +1,6 @@
 import PeerAuth
-package import Sodium
-package import VaultProtocol
+import Sodium
+import VaultProtocol
 import VaultStore
 
 /// What is drawn for a new parcel with a message in it: its seed and its times.

@@ -26,9 +26,7 @@ extension Post {
       }
     }
   }
-}
 
-extension Post {
   /// A file that is whole is shown, if it is what its sender said that it is.
   func settle(_ message: MessageRecord, from peer: PeerRecord, _ address: String? = nil) throws {
     guard message.state == .partial, message.partsDone == message.partCount else { return }

@@ -28,9 +28,7 @@ package final class Recovering: Room {
     self.consent = consent
     self.sharing = sharing
   }
-}
 
-extension Recovering {
   /// Collects shares, rebuilds the file and writes it. A secret that has a password too asks `passwords` for it, once all
   /// shares are in.
   package func recover(

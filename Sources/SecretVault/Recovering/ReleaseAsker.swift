@@ -1,4 +1,4 @@
-package import ShamirKit
+import ShamirKit
 package import Sodium
 package import VaultProtocol
 import PeerAuth

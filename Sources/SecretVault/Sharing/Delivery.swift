@@ -1,4 +1,4 @@
-package import VaultStore
+import VaultStore
 
 /// One peer's share on its way.
 package struct Delivery: Hashable, Sendable {

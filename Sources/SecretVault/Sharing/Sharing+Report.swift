@@ -20,9 +20,7 @@ extension Sharing {
       listensNowhere: now.listensNowhere, isOwnAddressUnknown: now.isOwnAddressUnknown,
       areHoldersIntroduced: now.areHoldersIntroduced)
   }
-}
 
-extension Sharing {
   /// The deliveries of a dealt secret, in order of index.
   func deliveries(of record: SecretRecord, names: [Digest: String]) throws -> [Delivery] {
     guard record.origin == .dealt else { return [] }

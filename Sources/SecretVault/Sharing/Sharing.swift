@@ -26,9 +26,7 @@ package final class Sharing: Room {
     self.carrying = carrying
     self.post = post
   }
-}
 
-extension Sharing {
   /// Splits and hands out a file.
   package func share(
     _ request: ShareRequest, events: @escaping @Sendable (ShareEvent) -> Void

@@ -1,7 +1,7 @@
-package import PeerAuth
-package import Sodium
+import PeerAuth
+import Sodium
 import Synchronization
-package import VaultProtocol
+import VaultProtocol
 package import VaultStore
 
 extension TrustList {
@@ -16,9 +16,7 @@ extension TrustList {
   ) throws -> Value {
     try database.changeGroupLetters(body)
   }
-}
 
-extension TrustList {
   /// Makes an introduced holder a peer, by the keys that were shown. Its user and this one should have compared the fingerprint.
   package func acceptIntroduced(_ holder: IntroducedHolder, name: String?) throws -> PeerAddition {
     let card = try holder.card()

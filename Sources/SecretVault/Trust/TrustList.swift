@@ -14,9 +14,7 @@ package final class TrustList: Room {
     self.directory = directory
     self.introductions = introductions
   }
-}
 
-extension TrustList {
   /// Trusts a scanned card, or updates label and addresses of one with the same keys.
   package func addPeer(
     _ card: PeerCard, name: String?, deviceOf: String? = nil

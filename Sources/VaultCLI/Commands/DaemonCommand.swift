@@ -70,7 +70,6 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
       console: global.console, presence: presence)
     let nearby = NearbyListener(vault: vault, log: composition.environment.log, presence: presence)
     let log = composition.environment.log
-    let console = global.console
     // The group's own log would print the insides of this program.
     var configuration = ServiceGroupConfiguration(
       services: [

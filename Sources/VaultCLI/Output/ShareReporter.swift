@@ -58,7 +58,7 @@ struct ShareReporter: Sendable {
   /// What delivered shares don't mean.
   static func limits(_ report: ShareReport) -> [String] {
     var lines: [String] = []
-    if !report.areHoldersIntroduced, report.deliveries.count { $0.state != .cancelled } > 1 {
+    if !report.areHoldersIntroduced, report.deliveries.count(where: { $0.state != .cancelled }) > 1 {
       lines.append(
         report.keepsOwnShare
           ? "without this device it comes back only where holders know one another and can call one another; 'vault check' tells more"

@@ -1,4 +1,4 @@
-package import Grouper
+import Grouper
 package import SecretVault
 import Sodium
 import Synchronization
@@ -143,7 +143,7 @@ extension VaultGroups {
     }
   }
 
-  /// Deletes the item that the user means (``Vault/deletableItem(_:from:)``).
+  /// Deletes the item that the user means (``Items/deletableItem(_:from:)``).
   @discardableResult
   package func delete(
     _ reference: String

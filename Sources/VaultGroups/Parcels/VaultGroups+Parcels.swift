@@ -1,5 +1,5 @@
 import Grouper
-package import SecretVault
+import SecretVault
 import Sodium
 import VaultStore
 

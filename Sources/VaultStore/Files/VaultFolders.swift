@@ -50,7 +50,7 @@ package struct VaultFolders: Hashable, Sendable {
   package func holdsRemains() throws(StoreError) -> Bool {
     guard try !holdsVault(), access(incompletePath, F_OK) != 0 else { return false }
     if access(databasePath, F_OK) == 0 { return true }
-    for folder in [fragmentsPath, companionsPath, itemsPath] where try !((try? FileNames.list(folder)) ?? []).isEmpty {
+    for folder in [fragmentsPath, companionsPath, itemsPath] where !((try? FileNames.list(folder)) ?? []).isEmpty {
       return true
     }
     return false

@@ -1,4 +1,4 @@
-package import Sodium
+import Sodium
 
 /// An item that a group keeps in step, and which version of it is here.
 package struct GroupEntry: Hashable, Sendable {

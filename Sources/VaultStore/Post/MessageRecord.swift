@@ -1,5 +1,5 @@
 package import Sodium
-package import WireCodec
+import WireCodec
 
 /// A message to or from somebody, and how far it is. What is in it lies beside it and is read only when it is needed.
 package struct MessageRecord: WireValue, Hashable, Sendable {
