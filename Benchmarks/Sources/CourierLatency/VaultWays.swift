@@ -94,7 +94,8 @@ struct ServerVaults: Way {
     try sender.vault.post.handedToAccount(post.id)
     // The receipt goes back as a parcel, which isn't measured.
     let back = try recipient.only(.account).post
-    guard case .known(let receipt?) = try sender.vault.intake.takeParcel(back.bytes, by: ParcelArrival(way: .account)) else {
+    guard case .known(let receipt?) = try sender.vault.intake.takeParcel(back.bytes, by: ParcelArrival(way: .account))
+    else {
       throw Disorder(words: "no receipt was taken")
     }
     try recipient.vault.post.takeReceipt(receipt, handedOverBy: .session)
