@@ -10,7 +10,7 @@ package enum ResourceCheck {
   /// Bytes of address space that must be left beside the threads.
   private static let spareByteCount = 64 << 20
 
-  package static func problem() -> String? { descriptors() ?? arguments() ?? threads() }
+  package static func problem() -> String? { descriptors() ?? arguments() }
 
   private static func words(_ code: Int32) -> String { String(cString: strerror(code)).lowercased() }
 
@@ -43,7 +43,8 @@ package enum ResourceCheck {
     return nil
   }
 
-  private static func threads() -> String? {
+  /// The same of threads, which takes longer than the rest: before the first one is made.
+  package static func threads() -> String? {
     let count = Int(threadCount) + max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     // Held while the threads are made, so that all of them are there at once.
     let gate = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)

@@ -10,12 +10,9 @@ import SecretVault
 enum Main {
   static func main() {
     vault_spare_address_space()
-    if let problem = ResourceCheck.problem() {
-      // Not even the arguments may be known: whatever was asked for, it was not done.
-      let line = "vault: \(problem)\n"
-      _ = write(STDERR_FILENO, line, line.utf8.count)
-      _exit(ExitCodes.other)
-    }
+    require(ResourceCheck.problem())
+    if CommandLine.argc == 2, CommandLine.arguments.last == "--version" { _exit(showVersion()) }
+    require(ResourceCheck.threads())
     RequestArgument.take(Int(CommandLine.argc), CommandLine.unsafeArgv)
     let signals = Interruption.hold()
     ProcessHardening.apply()
@@ -33,6 +30,23 @@ enum Main {
     Interruption.yieldIfEnding()
     // Not `exit`: what libraries have it do, such as OpenSSL, takes away what other threads still use.
     _exit(code)
+  }
+
+  private static func require(_ problem: String?) {
+    guard let problem else { return }
+    // Not even the arguments may be known: whatever was asked for, it was not done.
+    let line = "vault: \(problem)\n"
+    _ = write(STDERR_FILENO, line, line.utf8.count)
+    _exit(ExitCodes.other)
+  }
+
+  /// What scripts ask first and often: without the parser, and without threads.
+  private static func showVersion() -> Int32 {
+    ProcessHardening.apply()
+    do { try Console.write(Root.version + "\n", to: STDOUT_FILENO) } catch {
+      return report(error, Invocation.console(of: CommandLine.arguments))
+    }
+    return ExitCodes.done
   }
 
   /// The command, if it makes sense and the caller has left open what it needs.

@@ -25,8 +25,10 @@ struct Root: AsyncParsableCommand {
       password of a secret, 11 waits for others' consent, 64 wrong usage, 130
       interrupted.
       """,
-    version: "vault " + Version.text,
+    version: version,
     subcommands: named ?? hidden, groupedSubcommands: named == nil ? groups : [])
+
+  static let version = "vault " + Version.text
 
   private static let hidden: [any ParsableCommand.Type] = [ClipboardGuardCommand.self]
 
@@ -62,7 +64,6 @@ struct Root: AsyncParsableCommand {
   /// which takes most of a short command's time.
   private static let named: [any ParsableCommand.Type]? = {
     guard let first = CommandLine.arguments.dropFirst().first else { return nil }
-    if first == "--version", CommandLine.arguments.count == 2 { return [] }
     let command = (hidden + groups.flatMap(\.subcommands)).first {
       $0.configuration.commandName == first || $0.configuration.aliases.contains(first)
     }

@@ -49,7 +49,7 @@ struct VaultServer: AsyncParsableCommand {
   static func main() async {
     vault_spare_address_space()
     let isBeforeEpoch = time(nil) < 0
-    if let problem = ResourceCheck.problem()
+    if let problem = ResourceCheck.problem() ?? ResourceCheck.threads()
       ?? (isBeforeEpoch ? "the clock of this machine says that it is before 1970; set it" : nil)
     {
       write("vault-server: \(problem)\n", to: STDERR_FILENO)
