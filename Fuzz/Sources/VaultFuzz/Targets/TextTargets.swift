@@ -151,7 +151,7 @@ enum TextTargets {
     FuzzTarget("path", upTo: 600) { bytes in
       let path = String(decoding: bytes, as: UTF8.self)
       let slash = UInt8(ascii: "/")
-      let name = Vault.fileName(of: path)
+      let name = VaultCore.fileName(of: path)
       require(!name.utf8.contains(slash) || path.utf8.allSatisfy { $0 == slash }, "a file's name has no folders")
       let split = try SplitPath(path)
       require(!split.name.utf8.contains(slash) && !split.name.isEmpty, "a name has no folders")
