@@ -25,6 +25,7 @@ package enum Base64Text {
   /// padding, bits left over.
   package static func decode(_ text: RawSpan) throws(SodiumError) -> SecretBytes? {
     try SodiumLibrary.ready()
+    guard isASCII(text) else { return nil }
     let room = text.byteCount / 4 * 3 + 3
     var bytes = try SecretBytes(zeros: room)
     var count = 0
@@ -38,9 +39,15 @@ package enum Base64Text {
     return try SecretBytes(copying: bytes.bytes.extracting(first: count))
   }
 
+  /// libsodium takes some bytes above 127 for digits: it compares them as negative numbers.
+  private static func isASCII(_ text: RawSpan) -> Bool {
+    text.withUnsafeBytes { bytes in bytes.reduce(0) { $0 | $1 } } < 0x80
+  }
+
   /// The same for what is not secret.
   package static func decodePublic(_ text: RawSpan) throws(SodiumError) -> [UInt8]? {
     try SodiumLibrary.ready()
+    guard isASCII(text) else { return nil }
     let room = text.byteCount / 4 * 3 + 3
     var isValid = false
     let bytes = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in

@@ -31,4 +31,14 @@ import Testing
     #expect(bytes == nil ? true : false)
     #expect(try Base64Text.decodePublic(Array(text.utf8).span.bytes) == nil)
   }
+
+  @Test func `no byte beyond ASCII is a digit`() throws {
+    for byte: UInt8 in 0x80...0xFF {
+      for text in [[0x57, byte, 0x59, byte], [byte, 0x58, 0x59, 0x5A], [0x57, 0x58, 0x59, byte]] as [[UInt8]] {
+        let bytes = try Base64Text.decode(text.span.bytes)
+        #expect(bytes == nil ? true : false, "\(text)")
+        #expect(try Base64Text.decodePublic(text.span.bytes) == nil, "\(text)")
+      }
+    }
+  }
 }
