@@ -37,11 +37,11 @@ package final class NetHelper: Sendable {
     }
   }
 
-  private static var surroundings: [String] {
+  package static var surroundings: [String] {
     var paths = ["/etc/resolv.conf", "/etc/hosts"]
-    for name in ["SSL_CERT_FILE", "SSL_CERT_DIR"] {
-      guard let value = getenv(name) else { continue }
-      paths += String(cString: value).split(separator: ":").map { String($0) }
+    if let file = getenv("SSL_CERT_FILE") { paths.append(String(cString: file)) }
+    if let folders = getenv("SSL_CERT_DIR") {
+      paths += String(cString: folders).split(separator: ":").map { String($0) }
     }
     return paths
   }
@@ -54,15 +54,18 @@ package final class NetHelper: Sendable {
   private let path: String?
   /// See ``NetProcess``.
   private let patience: Int32
+  private let watched: [String]
   private let now: @Sendable () -> ContinuousClock.Instant
   private let state = Mutex(State())
 
-  /// With `path`, that program instead of the one beside this one.
+  /// With `path`, that program instead of the one beside this one. When anything at `watched` changes, another process takes over.
   package init(
-    path: String? = nil, patience: Int32 = 15_000, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    path: String? = nil, patience: Int32 = 15_000, watched: [String] = surroundings,
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) {
     self.path = path
     self.patience = patience
+    self.watched = watched
     self.now = now
   }
 
@@ -74,7 +77,7 @@ package final class NetHelper: Sendable {
   /// The process that runs, or a new one.
   func process() throws(NetFault) -> NetProcess {
     let result: Result<NetProcess, NetFault> = state.withLock { state in
-      let surroundings = Self.surroundings.map(FileStamp.init)
+      let surroundings = watched.map(FileStamp.init)
       if let running = state.running {
         if !running.process.hasEnded && running.surroundings == surroundings { return .success(running.process) }
         state.running = nil

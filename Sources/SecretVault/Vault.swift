@@ -1,7 +1,6 @@
 import Logging
 package import PeerAuth
 package import Sodium
-import VaultProtocol
 package import VaultStore
 
 /// An open vault: its rooms, each of which does one thing, and what each may touch.

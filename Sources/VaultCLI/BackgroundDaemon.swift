@@ -108,8 +108,4 @@ struct BackgroundDaemon {
     }
     return nil
   }
-
-  private func stored<Value>(_ body: () throws(StoreError) -> Value) throws -> Value {
-    return try body()
-  }
 }

@@ -99,7 +99,7 @@ package final class GroupRounds: GroupLetterTaker {
   private func beginLetters(_ tasks: inout DiscardingTaskGroup) {
     let now = groups.vault.core.surroundings.now()
     let letters: [GroupLetterRecord]
-    do { letters = try groups.vault.trust.groupLetters() } catch {
+    do { letters = try groups.vault.letters.groupLetters() } catch {
       return log.error("letters about groups can't be read: \(VaultError(error).reason)")
     }
     for letter in letters where letter.isDue(at: now) {

@@ -30,7 +30,7 @@ extension VaultGroups {
     new = try GroupLetterRecord(
       kind: .sent, peer: peer.digest, group: known.bytes, name: group.name, folder: group.id,
       createdAt: vault.core.surroundings.now())
-    let outcome = try vault.trust.changeGroupLetters { letters -> Result<(id: [UInt8], isMember: Bool), VaultError> in
+    let outcome = try vault.letters.changeGroupLetters { letters -> Result<(id: [UInt8], isMember: Bool), VaultError> in
       if let known = letters.firstIndex(where: { isInvitation($0, to: group) && $0.peer == peer.digest }) {
         letters[known].state = .waiting
         letters[known].nextAttemptAt = vault.core.surroundings.now()
@@ -64,7 +64,7 @@ extension VaultGroups {
     guard let letter = try claim(id) else { return nil }
     guard let peer = try vault.letters.groupPeer(letter.peer), let group = GroupID(letter.group) else {
       // By a member's letter he is known as who he was.
-      try vault.trust.changeGroupLetters { letters in letters.removeAll { $0.id == id && $0.node == nil } }
+      try vault.letters.changeGroupLetters { letters in letters.removeAll { $0.id == id && $0.node == nil } }
       try change(id) { $0.state = .taken }
       return VaultError(.notFound, "the peer is none any more")
     }
@@ -86,7 +86,7 @@ extension VaultGroups {
   /// there is none.
   func claim(_ id: [UInt8], isForced: Bool = false) throws -> GroupLetterRecord? {
     let now = vault.core.surroundings.now()
-    return try vault.trust.changeGroupLetters { letters in
+    return try vault.letters.changeGroupLetters { letters in
       guard let place = letters.firstIndex(where: { $0.id == id }), isForced || letters[place].isDue(at: now) else {
         return nil
       }
@@ -99,7 +99,7 @@ extension VaultGroups {
   static let lease: Int64 = 90_000
 
   func change(_ id: [UInt8], _ body: (inout GroupLetterRecord) -> Void) throws {
-    try vault.trust.changeGroupLetters { letters in
+    try vault.letters.changeGroupLetters { letters in
       if let place = letters.firstIndex(where: { $0.id == id }) { body(&letters[place]) }
     }
   }
@@ -189,7 +189,7 @@ extension VaultGroups {
   private func invitation(
     of peer: GroupPeer, to group: GroupID, node: NodeID
   ) throws -> GroupLetterRecord? {
-    try vault.trust.groupLetters().first { letter in
+    try vault.letters.groupLetters().first { letter in
       letter.kind == .sent && letter.peer == peer.digest && letter.group == group.bytes
         && (letter.node == nil || letter.node == node.bytes)
     }

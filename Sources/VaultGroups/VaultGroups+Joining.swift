@@ -27,7 +27,7 @@ extension VaultGroups {
   /// What peers invite this device to, oldest first.
   package func invitations() throws -> [WaitingInvitation] {
     var all: [WaitingInvitation] = []
-    for letter in try vault.trust.groupLetters() where letter.kind == .received {
+    for letter in try vault.letters.groupLetters() where letter.kind == .received {
       guard let peer = try vault.letters.groupPeer(letter.peer), let group = GroupID(letter.group) else { continue }
       all.append(
         WaitingInvitation(
@@ -53,8 +53,8 @@ extension VaultGroups {
         return try takeNews(new, of: known, from: peer)
       }
       // Looked at before anything is written: a peer may send as many as it likes.
-      if let known = try answer(to: new, among: vault.trust.groupLetters()) { return known }
-      let refusal = try vault.trust.changeGroupLetters { letters -> GroupReply.Outcome? in
+      if let known = try answer(to: new, among: vault.letters.groupLetters()) { return known }
+      let refusal = try vault.letters.changeGroupLetters { letters -> GroupReply.Outcome? in
         if let known = answer(to: new, among: letters) { return known }
         letters.append(new)
         return nil
@@ -82,7 +82,7 @@ extension VaultGroups {
   private func takeNews(
     _ new: GroupLetterRecord, of group: GroupFacts, from peer: GroupPeer
   ) throws -> GroupReply.Outcome {
-    try vault.trust.changeGroupLetters { letters in
+    try vault.letters.changeGroupLetters { letters in
       var (letter, waiting): (GroupLetterRecord, Int64?) = (new, nil)
       letters.removeAll { known in
         guard known.kind == .received, known.peer == peer.digest, known.group == new.group else { return false }
@@ -155,7 +155,7 @@ extension VaultGroups {
 
   private func chosen(_ reference: String?) throws -> GroupLetterRecord {
     var peers: [Digest: String] = [:]
-    let letters = try vault.trust.groupLetters().filter { $0.kind == .received }
+    let letters = try vault.letters.groupLetters().filter { $0.kind == .received }
     for letter in letters { peers[letter.peer] = try vault.letters.groupPeer(letter.peer)?.name }
     let trusted = letters.filter { peers[$0.peer] != nil }
     guard let reference else {
@@ -250,7 +250,7 @@ extension VaultGroups {
       postpone(id, "gave an answer by which this device can't join: \(VaultError(error).reason)")
       throw error
     }
-    try vault.trust.changeGroupLetters { letters in letters.removeAll { $0.id == id } }
+    try vault.letters.changeGroupLetters { letters in letters.removeAll { $0.id == id } }
     if !isMember { vault.letters.note(.joined, peer, letter.name) }
     return nil
   }
@@ -271,7 +271,7 @@ extension VaultGroups {
   }
 
   private func giveUp(_ letter: GroupLetterRecord) async throws {
-    try vault.trust.changeGroupLetters { letters in letters.removeAll { $0.id == letter.id } }
+    try vault.letters.changeGroupLetters { letters in letters.removeAll { $0.id == letter.id } }
     if try await isMember(letter.folder) { return }
     try await discard(letter.folder)
   }

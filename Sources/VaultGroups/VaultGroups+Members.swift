@@ -40,7 +40,7 @@ extension VaultGroups {
         state: !member.isActive ? .removed : place == 0 ? .owner : .member, isSelf: member.card.node == own,
         peer: peers[member.card.node]?.name, problem: nil)
     }
-    for letter in try vault.trust.groupLetters() where isInvitation(letter, to: group) && letter.node == nil {
+    for letter in try vault.letters.groupLetters() where isInvitation(letter, to: group) && letter.node == nil {
       guard let peer = try vault.letters.groupPeer(letter.peer) else { continue }
       members.append(
         GroupMember(
@@ -53,7 +53,7 @@ extension VaultGroups {
   /// Which peers the members are that this device has invited.
   func memberPeers(of group: GroupFacts) throws -> [NodeID: GroupPeer] {
     var peers: [NodeID: GroupPeer] = [:]
-    for letter in try vault.trust.groupLetters() where isInvitation(letter, to: group) {
+    for letter in try vault.letters.groupLetters() where isInvitation(letter, to: group) {
       guard let node = letter.node.flatMap({ NodeID($0) }), let peer = try vault.letters.groupPeer(letter.peer) else {
         continue
       }

@@ -110,7 +110,7 @@ extension VaultGroups {
   /// are told later.
   package func remove(_ reference: String, from group: GroupFacts) async throws -> GroupRemoval {
     let peers = try memberPeers(of: group)
-    let invited = try vault.trust.groupLetters().filter { isInvitation($0, to: group) }
+    let invited = try vault.letters.groupLetters().filter { isInvitation($0, to: group) }
     let outcome = try await use(group.id, for: "vault group remove") { open -> GroupRemoval? in
       let status = try await open.grouper.status()
       guard let member = try Self.member(reference, among: status, peers) else { return nil }
@@ -121,7 +121,7 @@ extension VaultGroups {
       return GroupRemoval(name: member.card.name, wasInvited: false, status: try await open.grouper.status())
     }
     if let outcome {
-      try vault.trust.changeGroupLetters { letters in
+      try vault.letters.changeGroupLetters { letters in
         letters.removeAll { letter in
           isInvitation(letter, to: group)
             && letter.node.flatMap { NodeID($0) }.map { node in
@@ -137,7 +137,7 @@ extension VaultGroups {
       throw VaultError(
         .notFound, "\(group.name) has no member \(reference)", hint: "see `vault group members`")
     }
-    try vault.trust.changeGroupLetters { letters in
+    try vault.letters.changeGroupLetters { letters in
       letters.removeAll { isInvitation($0, to: group) && $0.peer == peer.digest }
     }
     vault.letters.note(.removed, peer, "the invitation to \(group.name)")
@@ -197,7 +197,7 @@ extension VaultGroups {
     }
     for part in classes { try await part.forget(group.id) }
     try vault.core.groupFolders.remove(group.id)
-    try vault.trust.changeGroupLetters { letters in
+    try vault.letters.changeGroupLetters { letters in
       // A member that was removed is in again by a letter that is on its way.
       for place in letters.indices where letters[place].folder == group.id && letters[place].kind == .received {
         guard group.state == .member else { continue }

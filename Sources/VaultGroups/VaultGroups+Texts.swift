@@ -16,7 +16,7 @@ extension VaultGroups {
 
   /// Begins to join a group whose owner is shown this text: face to face, by mail. Each text is for one group.
   package func requestText(email: String, userName: String?) async throws -> String {
-    let taken = Set(try vault.trust.groupLetters().map(\.folder))
+    let taken = Set(try vault.letters.groupLetters().map(\.folder))
     let waiting = try await list().count { $0.state == .joining && !taken.contains($0.id) }
     guard waiting < Self.requestLimit else {
       throw VaultError(
@@ -72,7 +72,7 @@ extension VaultGroups {
         continue
       }
       guard let joined = try facts.read(waiting.id) else { break }
-      try vault.trust.changeGroupLetters { letters in letters.removeAll { $0.folder == joined.id } }
+      try vault.letters.changeGroupLetters { letters in letters.removeAll { $0.folder == joined.id } }
       if waiting.state == .joining { vault.letters.note(.joined, nil, joined.name) }
       return joined
     }

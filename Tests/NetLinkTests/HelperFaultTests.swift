@@ -99,6 +99,18 @@ import XMPPRequests
     #expect(await failure(fake.helper, server.request()) == Self.silent)
   }
 
+  @Test func `another one takes over when the certificates have changed that the first may read`() throws {
+    let folder = FileManager.default.temporaryDirectory.path + "/certificates-" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let helper = realHelper(watched: [folder])
+    let first = try helper.process()
+    #expect(try helper.process() === first)
+    // What is put into a folder, or takes another's place there, changes its time.
+    try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSince1970: 1)], ofItemAtPath: folder)
+    #expect(try helper.process() !== first)
+  }
+
   @Test func `one that is killed in the middle ends what waits`() async throws {
     let helper = realHelper()
     let server = try PlainServer(nil)

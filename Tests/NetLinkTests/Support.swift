@@ -91,7 +91,9 @@ func failure(_ helper: NetHelper, _ request: HTTPRequest) async -> HTTPError? {
 }
 
 /// The usual helper, beside the tests.
-func realHelper(patience: Int32 = 15_000) -> NetHelper { NetHelper(path: namedProgram, patience: patience) }
+func realHelper(patience: Int32 = 15_000, watched: [String] = NetHelper.surroundings) -> NetHelper {
+  NetHelper(path: namedProgram, patience: patience, watched: watched)
+}
 
 /// Where it lies.
 func netProgram() throws -> String {

@@ -28,7 +28,7 @@ extension VaultTests {
     }
 
     private func take(at time: Int64) throws {
-      try #require(try elsewhere.claimDelivery(entry.id, at: time, retryAt: time + SecretVault.Introductions.lease))
+      try #require(try elsewhere.claimDelivery(entry.id, at: time, retryAt: time + OutboxRecord.lease))
     }
 
     /// Waits until the first command has looked at what is there by now, and goes on waiting.
@@ -86,7 +86,7 @@ extension VaultTests {
       let told = try await outcome { database in
         for _ in 0..<4 {
           world.clock.advance(milliseconds: SecretVault.Sharing.leaseRenewal)
-          try database.extendLease(entry.id, until: world.clock.now + SecretVault.Introductions.lease)
+          try database.extendLease(entry.id, until: world.clock.now + OutboxRecord.lease)
           // Else it may know the time that comes now, and not yet the lease.
           try await look()
           world.clock.advance(milliseconds: SecretVault.Sharing.leaseRenewal)
@@ -98,7 +98,7 @@ extension VaultTests {
     }
 
     @Test func `when the other has died, the wait ends with its lease, and the share waits`() async throws {
-      let told = try await outcome { _ in world.clock.advance(milliseconds: 15_000 + SecretVault.Introductions.lease) }
+      let told = try await outcome { _ in world.clock.advance(milliseconds: 15_000 + OutboxRecord.lease) }
       #expect(told.map(\.state) == [.waiting])
       #expect(told.first?.reason == "another command was at it and has ended")
       // The next one delivers it.
@@ -107,8 +107,8 @@ extension VaultTests {
 
     @Test func `when a third takes over from one that has died, the wait goes on for that one`() async throws {
       let told = try await outcome { database in
-        try take(at: entry.nextAttemptAt + SecretVault.Introductions.lease)
-        world.clock.advance(milliseconds: 15_000 + SecretVault.Introductions.lease)
+        try take(at: entry.nextAttemptAt + OutboxRecord.lease)
+        world.clock.advance(milliseconds: 15_000 + OutboxRecord.lease)
         try await look()
         try database.settleDelivered(entry.id, route: "session")
       }

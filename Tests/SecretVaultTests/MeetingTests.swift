@@ -226,7 +226,7 @@ extension VaultTests {
       let delivering = Task { await ada.meetings.deliverMessages(to: "ben", limit: .seconds(3)) }
       await world.clock.isAwaited(VaultEnvironment.Deadlines.distinct.handshake)
       world.clock.skip(.seconds(3))
-      await delivering.value
+      _ = await delivering.value
       world.set(.none, for: world[1])
       await world[0].vault.meetings.deliverMessages(to: "ben", limit: .seconds(600))
       #expect(try world[1].texts() == ["later"])

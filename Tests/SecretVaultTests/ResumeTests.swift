@@ -3,6 +3,7 @@ import Testing
 import VaultProtocol
 
 @testable import SecretVault
+@testable import VaultStore
 
 extension VaultTests {
   @Suite struct Resuming {
@@ -219,7 +220,7 @@ extension VaultTests {
 
     @Test func `attempts wait longer and longer, an hour at most`() {
       #expect(
-        (1...12).map { SecretVault.Introductions.backoff(attempts: $0) / 1000 } == [
+        (1...12).map { OutboxRecord.backoff(attempts: $0) / 1000 } == [
           15, 30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600, 3600,
         ])
     }

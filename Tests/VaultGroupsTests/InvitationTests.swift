@@ -43,7 +43,7 @@ import WireCodec
     let (house, made) = try await invited()
     house.set(house[0], isAway: true)
     _ = await vaultError { _ = try await house[1].groups.join("Family", email: "", userName: nil) }
-    let letter = try #require(try house[1].vault.trust.groupLetters().first)
+    let letter = try #require(try house[1].vault.letters.groupLetters().first)
     house.set(house[0], isAway: false)
     house.clock.pass(.milliseconds(50))
     let bell = house.bell(of: house[0])
@@ -62,7 +62,7 @@ import WireCodec
     let (house, _) = try await invited()
     house.set(house[0], isAway: true)
     _ = await vaultError { _ = try await house[1].groups.join(nil, email: "", userName: nil) }
-    let letter = try #require(try house[1].vault.trust.groupLetters().first)
+    let letter = try #require(try house[1].vault.letters.groupLetters().first)
     #expect(try house[1].groups.claim(letter.id) == nil)
     house.set(house[0], isAway: false)
     #expect(try await house[1].groups.join(nil, email: "", userName: nil).state == .member)
@@ -128,7 +128,7 @@ import WireCodec
     _ = try await house[0].groups.remove("ben", from: made)
     _ = try await house[0].groups.invite("ben", to: made)
     // What the daemon does.
-    let letter = try #require(try house[1].vault.trust.groupLetters().first)
+    let letter = try #require(try house[1].vault.letters.groupLetters().first)
     #expect(letter.state == .taken && letter.folder == joined.id)
     #expect(try await groups.ask(letter.id, isForced: true)?.code == .refused)
     let waiting = try groups.invitations()
@@ -163,15 +163,15 @@ import WireCodec
     let group = try #require(made.group)
     let news = try letter(.invitation, InvitationLetter(group: group, name: "Family"))
     #expect(await groups.takeInvitation(news, from: try house[2].peer) == .taken([]))
-    let waiting = try #require(try house[1].vault.trust.groupLetters().first)
+    let waiting = try #require(try house[1].vault.letters.groupLetters().first)
     #expect(waiting.state == .waiting && waiting.folder.isEmpty)
     // Asked by the user's word, he has nothing to say, and is no reason to leave.
     let error = await vaultError { _ = try await groups.join("Family", email: "", userName: nil) }
     #expect(error?.reason.contains("has not invited you") == true && error?.hint?.contains("leave") == false)
-    #expect(try house[1].vault.trust.groupLetters().isEmpty)
+    #expect(try house[1].vault.letters.groupLetters().isEmpty)
     #expect(try await groups.list().map(\.id) == [joined.id])
     #expect(await groups.takeInvitation(news, from: try house[0].peer) == .taken([]))
-    #expect(try house[1].vault.trust.groupLetters().map(\.state) == [.taken])
+    #expect(try house[1].vault.letters.groupLetters().map(\.state) == [.taken])
   }
 
   @Test func `a list says nothing of what is missing once nobody was heard for the time to live`() async throws {
@@ -246,10 +246,10 @@ import WireCodec
   @Test func `with a peer its invitations go`() async throws {
     let (house, made) = try await invited()
     _ = try house[1].vault.trust.removePeer("ann")
-    #expect(try house[1].vault.trust.groupLetters().isEmpty)
+    #expect(try house[1].vault.letters.groupLetters().isEmpty)
     _ = try house[0].vault.trust.removePeer("ben")
     #expect(try await house[0].groups.members(of: made).map(\.state) == [.owner])
-    #expect(try house[0].vault.trust.groupLetters().isEmpty)
+    #expect(try house[0].vault.letters.groupLetters().isEmpty)
   }
 
   @Test func `a member who was invited again keeps its name here when its peer goes and comes back`() async throws {
@@ -262,8 +262,8 @@ import WireCodec
       _ = try house[0].vault.trust.removePeer("ben")
       // The daemon comes to it meanwhile.
       house.clock.advance(seconds: 3600)
-      for letter in try house[0].vault.trust.groupLetters() { _ = try await house[0].groups.deliver(letter.id) }
-      #expect(try house[0].vault.trust.groupLetters().map(\.state) == [.taken])
+      for letter in try house[0].vault.letters.groupLetters() { _ = try await house[0].groups.deliver(letter.id) }
+      #expect(try house[0].vault.letters.groupLetters().map(\.state) == [.taken])
       _ = try house[0].vault.trust.addPeer(
         try PeerCard.parse(text: house[1].vault.core.ownIdentity().qrText), name: nil)
       #expect(try await house[0].groups.members(of: made).map(\.peer) == [nil, "ben"])
@@ -282,7 +282,7 @@ import WireCodec
     for _ in 0..<180 {
       #expect(await house[1].groups.takeInvitation(content, from: try house[0].peer) == .taken([]))
       let now = house.clock.now
-      try house[1].vault.trust.changeGroupLetters { letters in
+      try house[1].vault.letters.changeGroupLetters { letters in
         asked += letters.count { $0.isDue(at: Int64(now)) }
         letters.removeAll { $0.isDue(at: Int64(now)) }
       }

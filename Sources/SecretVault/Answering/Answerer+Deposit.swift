@@ -3,7 +3,6 @@ import ShamirKit
 import Sodium
 import VaultProtocol
 import VaultStore
-import WireCodec
 
 /// A deposit whose pieces are arriving.
 struct DepositInProgress {

@@ -3,7 +3,6 @@ import ShamirKit
 import Sodium
 import VaultProtocol
 import VaultStore
-import WireCodec
 
 /// The holder's side of a drill: it proves that it still has its share, to whoever has just proved the same, and lets go of
 /// nothing but pieces of ciphertext.

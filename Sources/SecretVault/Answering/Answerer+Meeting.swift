@@ -1,5 +1,4 @@
 import Courier
-import Sodium
 import VaultProtocol
 import VaultStore
 

@@ -1,5 +1,3 @@
-import PeerAuth
-import Sodium
 import VaultProtocol
 import VaultStore
 

@@ -1,10 +1,8 @@
 import Concurrency
 import PeerAuth
-import ShamirKit
 import Sodium
 import VaultProtocol
 import VaultStore
-import WireCodec
 
 extension Answerer {
   /// Why answering has ended.

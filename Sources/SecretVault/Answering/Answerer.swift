@@ -1,7 +1,6 @@
 import Concurrency
 import PeerAuth
 import ShamirKit
-import Sodium
 import VaultProtocol
 import VaultStore
 import WireCodec

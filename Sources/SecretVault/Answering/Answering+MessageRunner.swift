@@ -1,8 +1,3 @@
-import PeerAuth
-import Sodium
-import VaultProtocol
-import VaultStore
-
 /// What is to be done with messages by and by: the daemon's part.
 extension Answering {
   /// Works until the task is cancelled.

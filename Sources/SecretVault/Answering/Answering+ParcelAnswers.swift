@@ -1,5 +1,4 @@
 import PeerAuth
-import Sodium
 import VaultProtocol
 import VaultStore
 

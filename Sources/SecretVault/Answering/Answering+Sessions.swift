@@ -1,10 +1,7 @@
 import Concurrency
 package import PeerAuth
-import ShamirKit
 import Sodium
 import VaultProtocol
-import VaultStore
-import WireCodec
 
 extension Answering {
   /// Answers one incoming connection, to its end.

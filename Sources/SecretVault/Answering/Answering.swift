@@ -1,5 +1,3 @@
-import VaultStore
-
 /// The side that answers peers.
 package final class Answering: Room {
   package let core: VaultCore

@@ -1,6 +1,3 @@
-import WireCodec
-import ShamirKit
-import PeerAuth
 import Sodium
 import Synchronization
 import VaultProtocol

@@ -1,5 +1,4 @@
 package import Courier
-import Sodium
 import VaultProtocol
 import VaultStore
 

@@ -1,7 +1,6 @@
 import Courier
 import Sodium
 import VaultProtocol
-import VaultStore
 
 /// What carriers have to know of parcels that went other ways.
 extension Carrying {

@@ -1,6 +1,5 @@
 import Courier
 import Sodium
-import VaultProtocol
 import VaultStore
 
 /// What is carried for others, and what this device remembers of meetings.
@@ -13,7 +12,7 @@ package final class Carrying: Room {
   }
 
   /// This device, as carriers know it.
-  func ownDevice() throws -> DeviceKey { try Carrying.device(identity.keys.digest) }
+  func ownDevice() throws -> DeviceKey { try Self.device(identity.keys.digest) }
 
   /// What the courier knows.
   func readCourier() throws -> Courier {

@@ -1,5 +1,4 @@
-/// How long a meeting may take: a minute, and what its bytes take at the slowest line that is of use. A peer that sends or takes a byte now and then
-/// holds up nobody for long.
+/// How long a meeting may take: what its bytes take, and less where it is only for others.
 struct MeetingPatience: Sendable {
   /// Slowest rate over Bluetooth, in bytes a second.
   private static let nearbyRate = 2 << 10
@@ -7,38 +6,28 @@ struct MeetingPatience: Sendable {
   /// nobody longer.
   static let carryingTime = 120_000.0
 
-  private let environment: VaultEnvironment
-  private let rate: Int
-  private let began: Double
-  private var byteCount = 0
+  private var line: SlowLine
   /// Whether nothing in the meeting is for either of the two.
   var isForCarrying = false
 
   init(_ environment: VaultEnvironment, isNearby: Bool) {
-    self.environment = environment
-    rate = isNearby ? Self.nearbyRate : BatchFetch.minimumRate
-    began = environment.monotonic()
+    line = SlowLine(environment, rate: isNearby ? Self.nearbyRate : SlowLine.minimumRate)
   }
 
   /// So many bytes were moved, one way or the other.
-  mutating func moved(_ count: Int) { byteCount += count }
+  mutating func moved(_ count: Int) { line.moved(count) }
 
   /// Throws if that took too long.
-  func check() throws(LinkFailure) {
-    let allowed = environment.deadlines.slowDelivery / .milliseconds(1) + Double(byteCount) / Double(rate) * 1000
-    guard elapsed < allowed else { throw .tooSlow }
-  }
+  func check() throws(LinkFailure) { try line.check() }
 
   /// The same before another parcel comes. One that has begun may come to its end.
   func checkNext() throws(LinkFailure) {
     try check()
-    guard !isForCarrying || elapsed < Self.carryingTime else { throw .tooSlow }
+    guard !isForCarrying || line.elapsed < Self.carryingTime else { throw .tooSlow }
   }
 
   /// Whether another parcel may be begun: whoever gives first leaves the other half of the time, and both some of it for what is on its way.
   func mayGiveMore(isFirst: Bool) -> Bool {
-    !isForCarrying || elapsed < Self.carryingTime * (isFirst ? 0.5 : 0.75)
+    !isForCarrying || line.elapsed < Self.carryingTime * (isFirst ? 0.5 : 0.75)
   }
-
-  private var elapsed: Double { environment.monotonic() - began }
 }

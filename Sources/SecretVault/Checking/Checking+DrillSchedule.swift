@@ -1,6 +1,5 @@
 import Sodium
 import Synchronization
-import VaultProtocol
 package import VaultStore
 
 /// Drills that the daemon runs by itself, as often as the setting `check-interval` says.

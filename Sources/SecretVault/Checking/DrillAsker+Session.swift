@@ -13,14 +13,14 @@ extension DrillAsker: Asker {
   /// leaves the session unusable is thrown.
   func ask(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) {
     try await conversation.require(.drill)
-    var patience = Patience(conversation.environment)
+    var line = SlowLine(conversation.environment)
     for (place, question) in questions.enumerated() {
       let request = id &+ UInt64(place)
-      try patience.check()
+      try line.check()
       switch try await answer(request, question, conversation) {
       case .failed(let failure): found(place, .failed(failure))
       case .proven(let index, let reach):
-        var finding = try await pieces(request, question, index, conversation, &patience)
+        var finding = try await pieces(request, question, index, conversation, &line)
         finding.reach = reach
         found(place, finding)
         if let exchange = question.cards { try await exchange.exchange(request, conversation) }
@@ -85,7 +85,7 @@ extension DrillAsker: Asker {
   /// Asks for pieces drawn at random, over Bluetooth for no more than may go there, and checks each against the root of the holder's fragment.
   private func pieces(
     _ id: UInt64, _ question: Question, _ index: UInt8, _ conversation: Conversation,
-    _ patience: inout Patience
+    _ line: inout SlowLine
   ) async throws(LinkFailure) -> DrillFinding {
     let header = question.header
     var count = question.pieceCount
@@ -99,7 +99,7 @@ extension DrillAsker: Asker {
     var seen = 0
     for start in stride(from: 0, to: numbers.count, by: DrillPieceRequest.countLimit) {
       let wanted = Array(numbers[start..<min(start + DrillPieceRequest.countLimit, numbers.count)])
-      let failure = try await batch(id, wanted, header, index, conversation, &patience, &seen)
+      let failure = try await batch(id, wanted, header, index, conversation, &line, &seen)
       // The holder lets less go over Bluetooth than this device: what was seen counts.
       if failure?.refusal == .bluetoothLimit { break }
       if let failure { return DrillFinding(index: index, piecesSeen: seen, failure: failure) }
@@ -110,14 +110,14 @@ extension DrillAsker: Asker {
   /// One request for pieces. Returns what is wrong with the fragment; throws what is wrong with the session.
   private func batch(
     _ id: UInt64, _ numbers: [UInt64], _ header: SecretHeader, _ index: UInt8, _ conversation: Conversation,
-    _ patience: inout Patience, _ seen: inout Int
+    _ line: inout SlowLine, _ seen: inout Int
   ) async throws(LinkFailure) -> LinkFailure? {
     try await conversation.send(DrillPieceRequest(request: id, numbers: numbers))
     let root: Digest
     do { root = try header.root(of: index) } catch { throw LinkFailure(error) }
     var damage: LinkFailure?
     for number in numbers {
-      try patience.check()
+      try line.check()
       let received = try await conversation.receiveAny()
       if received.type == MessageType.drillPiecesEnd.rawValue {
         let end = try conversation.parse(received, as: DrillPiecesEnd.self)
@@ -127,7 +127,7 @@ extension DrillAsker: Asker {
       guard piece.request == id, piece.number == number else {
         throw LinkFailure(ProtocolError.unexpectedPiece(number: piece.number))
       }
-      patience.got(piece.bytes.count)
+      line.moved(piece.bytes.count)
       do {
         guard piece.bytes.count == header.dispersal.pieceByteCount(number) else {
           throw ProtocolError.pieceMismatch(number: number)
@@ -144,27 +144,5 @@ extension DrillAsker: Asker {
     let end = try await conversation.receive(DrillPiecesEnd.self)
     guard end.request == id else { throw .notAsked }
     return damage ?? end.refusal.map { LinkFailure.refused($0) }
-  }
-
-  /// A drill as a whole has a minute, and what its bytes take at the slowest line that is still of use: a holder that sends a byte
-  /// now and then holds up nobody for long.
-  private struct Patience {
-    let environment: VaultEnvironment
-    let began: Double
-    var byteCount = 0
-
-    init(_ environment: VaultEnvironment) {
-      self.environment = environment
-      began = environment.monotonic()
-    }
-
-    mutating func got(_ count: Int) { byteCount += count }
-
-    func check() throws(LinkFailure) {
-      let allowed =
-        environment.deadlines.slowDelivery / .milliseconds(1) + Double(byteCount) / Double(BatchFetch.minimumRate)
-        * 1000
-      guard environment.monotonic() - began < allowed else { throw .tooSlow }
-    }
   }
 }

@@ -1,4 +1,3 @@
-import ShamirKit
 package import Sodium
 import Synchronization
 package import VaultProtocol

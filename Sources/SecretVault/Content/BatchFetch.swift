@@ -16,8 +16,6 @@ struct BatchFetch: Sendable {
     let pace: Double?
   }
 
-  /// Bytes a second below which a source counts as failed.
-  static let minimumRate = 32 << 10
   /// How many times longer than the faster half a source may take when it could be replaced.
   static let patience = 3.0
 
@@ -45,7 +43,7 @@ struct BatchFetch: Sendable {
       for (slot, source) in sources.enumerated() {
         group.addTask { .ended(slot: slot, await pieces(from: source)) }
       }
-      let limit: Duration = .seconds(byteCount / Self.minimumRate) + environment.deadlines.reply
+      let limit: Duration = .seconds(byteCount / SlowLine.minimumRate) + environment.deadlines.reply
       group.addTask { await wait(limit, then: .timeOver) }
       let began = environment.monotonic()
       var results = [Result?](repeating: nil, count: sources.count)

@@ -2,7 +2,6 @@ import Concurrency
 import SealedPayload
 import ShamirKit
 import Sodium
-import VaultProtocol
 import VaultStore
 
 /// Encrypts a file and spreads the ciphertext over n staged fragment files, in constant memory and on all cores.

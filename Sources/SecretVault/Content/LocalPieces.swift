@@ -1,8 +1,5 @@
-import PeerAuth
-import SealedPayload
 import ShamirKit
 import Sodium
-import Synchronization
 import VaultProtocol
 import VaultStore
 

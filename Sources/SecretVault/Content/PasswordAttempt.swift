@@ -1,4 +1,3 @@
-import SealedPayload
 package import Sodium
 
 /// A question for the password of a secret.

@@ -1,8 +1,6 @@
-import VaultStore
-import VaultProtocol
-import PeerAuth
 package import ShamirKit
 package import Sodium
+import VaultProtocol
 
 /// A share that a peer gave, with its row checked but not yet verified against the commitments.
 package final class ReleasedShare: Sendable {

@@ -30,14 +30,6 @@ package final class RecoveredSpool: @unchecked Sendable {
   /// Adds verified bytes.
   func append(_ bytes: UnsafeRawBufferPointer) throws { try spool.append(bytes) }
 
-  /// What it is; nil before anything was recovered into it.
-  package var kind: PayloadKind? {
-    switch header {
-    case .some(let header): header.kind
-    case .none: nil
-    }
-  }
-
   /// What is in it; once.
   func take() throws -> Parts {
     guard let header = header.take() else { throw VaultError(.other, "this was shared already") }

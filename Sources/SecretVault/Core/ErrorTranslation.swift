@@ -1,5 +1,4 @@
 import Dispatch
-import PeerAuth
 import ShamirKit
 import Sodium
 package import VaultStore

@@ -1,11 +1,3 @@
-import PeerAuth
-import SealedPayload
-import ShamirKit
-import Sodium
-import Synchronization
-import VaultProtocol
-import VaultStore
-
 /// Most peers that are contacted at the same time.
 let contactConcurrency = 32
 

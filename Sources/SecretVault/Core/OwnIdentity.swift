@@ -1,5 +1,4 @@
 package import PeerAuth
-import Sodium
 
 /// This device as others see it.
 package struct OwnIdentity: Sendable {

@@ -10,7 +10,6 @@ package protocol Room: Sendable {
 /// What all of them use, by its own name.
 extension Room {
   var folders: VaultFolders { core.folders }
-  var keys: VaultKeys { core.keys }
   var database: VaultDatabase { core.database }
   var identity: Identity { core.identity }
   var environment: VaultEnvironment { core.environment }

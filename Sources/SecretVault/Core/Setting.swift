@@ -1,5 +1,3 @@
-import VaultStore
-
 /// A setting, its value and what it means.
 package struct Setting: Sendable {
   /// Its name.

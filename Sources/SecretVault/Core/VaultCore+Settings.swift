@@ -1,5 +1,3 @@
-import Sodium
-import PeerAuth
 import VaultStore
 
 extension VaultCore {

@@ -1,5 +1,6 @@
-import VaultStore
 import Sodium
+import VaultStore
+
 /// What went wrong, to whom or what, and what to do next: one or two plain sentences.
 ///
 /// `code` is stable and decides the exit code; `reason` and `hint` are for people. Neither ever holds secret bytes.

@@ -1,4 +1,3 @@
-import Sodium
 package import VaultStore
 
 extension Directory {

@@ -1,9 +1,5 @@
-import WireCodec
 import PeerAuth
-import ShamirKit
 import Sodium
-import Synchronization
-import VaultProtocol
 import VaultStore
 
 extension Directory {

@@ -1,5 +1,3 @@
-import VaultStore
-
 /// A secret in the list.
 package struct SecretSummary: Hashable, Sendable {
   /// Where it came from.

@@ -1,7 +1,5 @@
-import PeerAuth
 import ShamirKit
 import Sodium
-import Synchronization
 import VaultProtocol
 import WireCodec
 

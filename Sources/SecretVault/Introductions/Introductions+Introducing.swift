@@ -61,7 +61,7 @@ extension Introductions {
     }
     return NewOutboxRecord(
       recipient: peer.digest, kind: DeliveryKind.introduction, secretID: header.id.bytes, index: index,
-      payload: sealed, hasFragment: false, nextAttemptAt: now + Self.lease, createdAt: now)
+      payload: sealed, hasFragment: false, nextAttemptAt: now + OutboxRecord.lease, createdAt: now)
   }
 
   /// Somebody's signed card has become known who holds shares of this device's secrets: the other holders hear of it. Before the card is kept:

@@ -1,8 +1,3 @@
-import SealedPayload
-import Synchronization
-import ShamirKit
-import PeerAuth
-import Sodium
 import VaultProtocol
 import VaultStore
 
@@ -41,7 +36,7 @@ extension Introductions {
       guard let failure else { return try database.settleDelivered(entry.id, route: route) }
       let passing: [RefusalReason?] = [.busy, .diskFull, .internalFailure, .bluetoothLimit]
       let passes = failure.kind != .refused || passing.contains(failure.refusal)
-      let pause = passes ? Self.backoff(attempts: entry.attempts + 1) : Self.unwillingPause
+      let pause = passes ? OutboxRecord.backoff(attempts: entry.attempts + 1) : Self.unwillingPause
       try database.postponeDelivery(entry.id, until: now + pause, route: route, error: failure.reason)
     } catch .notFound {
       // Gone with its secret.
@@ -49,19 +44,4 @@ extension Introductions {
       environment.log.error("what became of an introduction could not be noted: \(error)")
     }
   }
-
-  /// Milliseconds for which a delivery in progress is nobody else's business: daemon and commands share one outbox.
-  static let lease: Int64 = 60 * 1000
-
-  /// Milliseconds to the next attempt: 15 s, doubled each time, at most an hour.
-  static func backoff(attempts: Int) -> Int64 {
-    min(15_000 << Int64(min(max(attempts - 1, 0), 8)), 3_600_000)
-  }
-}
-
-/// Kinds of outbox entries.
-enum DeliveryKind {
-  static let deposit = "deposit"
-  /// Who the other holders are.
-  static let introduction = VaultDatabase.introductionKind
 }

@@ -1,5 +1,3 @@
-import Sodium
-import VaultProtocol
 import VaultStore
 
 /// Where a group has an item, and which message put it there.

@@ -32,18 +32,14 @@ extension ItemAsker: Asker {
     }
     let count = ItemDigest.pieceCount(byteCount)
     guard first <= count else { throw LinkFailure(.misbehaved, "asked for pieces that don't exist") }
-    let began = conversation.environment.monotonic()
-    let allowance = conversation.environment.deadlines.slowDelivery / .milliseconds(1)
-    var sent = 0
+    var line = SlowLine(conversation.environment)
     for number in first..<count {
       if Task.isCancelled { throw LinkFailure(.local, "sending was interrupted") }
-      // A receiver that takes a byte now and then would keep it going for days.
-      let allowed = allowance + Double(sent) / Double(BatchFetch.minimumRate) * 1000
-      guard conversation.environment.monotonic() - began < allowed else { throw .tooSlow }
+      try line.check()
       let bytes: [UInt8]
       do { bytes = try piece(number) } catch { throw LinkFailure(local: error) }
       try await conversation.send(ItemPiece(request: id, number: number, bytes: bytes))
-      sent += bytes.count
+      line.moved(bytes.count)
       progress(bytes.count)
     }
     try await conversation.send(ItemEnd(request: id))

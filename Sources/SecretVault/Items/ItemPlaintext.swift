@@ -2,7 +2,6 @@ import SealedPayload
 import ShamirKit
 import Sodium
 import VaultProtocol
-import VaultStore
 
 /// What is being encrypted as an item, opened: its header, its bytes, and its password if it gets one.
 final class ItemPlaintext {

@@ -1,4 +1,3 @@
-import PeerAuth
 import SealedPayload
 import Sodium
 import VaultProtocol

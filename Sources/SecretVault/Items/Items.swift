@@ -1,9 +1,7 @@
-import WireCodec
-import PeerAuth
-import SealedPayload
 import Sodium
 import VaultProtocol
 import VaultStore
+import WireCodec
 
 /// Items, and the keys that open them.
 package final class Items: Room {

@@ -1,8 +1,7 @@
-import PeerAuth
 package import Sodium
 import Synchronization
 package import VaultProtocol
-import VaultStore
+package import VaultStore
 
 /// Answers letters about groups: the part of the program that keeps them.
 package protocol GroupLetterTaker: Sendable {
@@ -87,6 +86,18 @@ package final class GroupLetters: Room {
       recipient = try self.directory.recipient(record)
     } catch { throw LinkFailure(local: error) }
     return try await links.ask(LetterAsker(purpose: purpose, content: content), of: recipient)
+  }
+
+  /// Letters that wait, and what has come of others.
+  package func groupLetters() throws -> [GroupLetterRecord] {
+    try database.groupLetters()
+  }
+
+  /// Changes them in one step: others see them as they were, or as they are behind `body`.
+  package func changeGroupLetters<Value>(
+    _ body: (inout [GroupLetterRecord]) -> Value
+  ) throws -> Value {
+    try database.changeGroupLetters(body)
   }
 
   /// Writes a line into the log and tells the notification command, where the event is one for it. What a peer can cause as often as it

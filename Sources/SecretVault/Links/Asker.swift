@@ -1,4 +1,3 @@
-import PeerAuth
 import VaultProtocol
 
 /// The asking side of an exchange: what is said to a peer about one thing in a session, and what is heard.

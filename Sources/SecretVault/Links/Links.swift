@@ -1,7 +1,5 @@
 import PeerAuth
-import Sodium
 import VaultStore
-import WireCodec
 
 /// Sessions that this device opens.
 package final class Links: Room {

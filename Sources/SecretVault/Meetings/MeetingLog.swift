@@ -1,4 +1,3 @@
-import Sodium
 package import VaultStore
 
 package struct MeetingLine: Hashable, Sendable {

@@ -1,7 +1,6 @@
 import Courier
 import Sodium
 import Synchronization
-import VaultProtocol
 import VaultStore
 
 extension Meetings {

@@ -1,6 +1,5 @@
 import Courier
 package import Sodium
-import VaultProtocol
 import VaultStore
 
 /// A parcel of somebody else that this device carries, and that it may leave at a server for its recipient.

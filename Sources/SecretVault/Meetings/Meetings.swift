@@ -1,4 +1,3 @@
-import Courier
 package import Sodium
 import VaultProtocol
 import VaultStore
@@ -39,17 +38,6 @@ package final class Meetings: Room {
   @discardableResult
   package func deliverMessages(to reference: String, limit: Duration) async -> LinkFailure? {
     guard let peer = try? directory.find(reference) else { return nil }
-    return await deliver(to: peer, limit: limit)
-  }
-
-  /// The same with a peer's card digest.
-  package func deliverMessages(to digest: Digest, limit: Duration) async {
-    guard let peer = (try? database.peer(digest)).flatMap({ $0 }) else { return }
-    await deliver(to: peer, limit: limit)
-  }
-
-  @discardableResult
-  private func deliver(to peer: PeerRecord, limit: Duration) async -> LinkFailure? {
     let sleep = environment.sleep
     return await withTaskGroup(of: LinkFailure?.self) { group in
       group.addTask { [self] in await meetOnceFree(peer) }

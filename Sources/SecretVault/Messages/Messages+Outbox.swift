@@ -1,5 +1,4 @@
 import Sodium
-import VaultProtocol
 import VaultStore
 
 /// What waits here to be sent.

@@ -1,4 +1,3 @@
-import Sodium
 package import VaultProtocol
 
 /// Something to be said to a peer.

@@ -1,4 +1,3 @@
-import Sodium
 import VaultStore
 
 /// By which servers a peer can be reached, as far as is known here.

@@ -1,5 +1,3 @@
-import Sodium
-import VaultProtocol
 import VaultStore
 
 /// In which order this device's own parcels go by an account. A server may read no more than some kilobytes a second: what is large takes minutes

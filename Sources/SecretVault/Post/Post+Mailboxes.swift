@@ -1,7 +1,4 @@
-import PeerAuth
-import ShamirKit
 import Sodium
-import VaultProtocol
 import VaultStore
 
 extension Post {

@@ -1,6 +1,4 @@
 import PeerAuth
-import ShamirKit
-import Sodium
 import Synchronization
 import VaultProtocol
 import VaultStore

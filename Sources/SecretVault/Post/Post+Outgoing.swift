@@ -1,6 +1,4 @@
-import PeerAuth
 package import Sodium
-import VaultProtocol
 package import VaultStore
 
 /// This device's own parcels, and by which way each of them goes next.

@@ -1,7 +1,6 @@
-import Synchronization
 import PeerAuth
 package import Sodium
-import VaultProtocol
+import Synchronization
 import VaultStore
 
 /// A parcel that goes out.

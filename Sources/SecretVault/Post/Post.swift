@@ -1,5 +1,4 @@
 import Synchronization
-import VaultStore
 
 /// This device's own parcels and receipts: what there is, and by which way each goes next.
 package final class Post: Room {

@@ -1,5 +1,4 @@
 import PeerAuth
-import SealedPayload
 import ShamirKit
 import Sodium
 import Synchronization

@@ -1,5 +1,3 @@
-import PeerAuth
-import SealedPayload
 import ShamirKit
 import Sodium
 import VaultProtocol

@@ -1,5 +1,3 @@
-import ShamirKit
-
 /// Who did what in a recovery, for events, the report and the sentence when it isn't enough.
 struct RecoveryTally {
   private var results: [(holder: AskedHolder, outcome: HolderOutcome)] = []

@@ -1,7 +1,7 @@
+import PeerAuth
 import ShamirKit
 package import Sodium
 package import VaultProtocol
-import PeerAuth
 
 /// A share to be asked for, and the own share that proves the right to it.
 package struct ReleaseAsker: Sendable {

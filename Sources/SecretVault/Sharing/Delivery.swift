@@ -1,5 +1,3 @@
-import VaultStore
-
 /// One peer's share on its way.
 package struct Delivery: Hashable, Sendable {
   /// How far it got.

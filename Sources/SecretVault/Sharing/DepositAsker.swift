@@ -59,14 +59,10 @@ extension DepositAsker: Asker {
     case .wants(let from): first = from
     }
     guard first <= count else { throw LinkFailure(.misbehaved, "asked for pieces that don't exist") }
-    let began = conversation.environment.monotonic()
-    let allowance = conversation.environment.deadlines.slowDelivery / .milliseconds(1)
-    var sent = 0
+    var line = SlowLine(conversation.environment)
     for number in max(first, ahead)..<count {
-      // A holder that takes a byte now and then would keep a delivery going for days.
-      let allowed = allowance + Double(sent) / Double(BatchFetch.minimumRate) * 1000
-      guard conversation.environment.monotonic() - began < allowed else { throw .tooSlow }
-      sent += try await send(number, id, conversation)
+      try line.check()
+      line.moved(try await send(number, id, conversation))
     }
     if ahead < count { try await end(id, conversation) }
     let result = try await conversation.receive(DepositResult.self, patience: 2 + patience)
@@ -131,7 +127,7 @@ extension DepositAsker: Asker {
 
   // MARK: - Who the other holders are
 
-  /// Whether the peer takes what this job says about the other holders. Asked once it has said something.
+  /// Whether the peer takes what is said here about the other holders. Asked once it has said something.
   private func mayIntroduce(_ conversation: Conversation) async throws(LinkFailure) -> Bool {
     guard let introduction, conversation.byteLimit.map({ UInt64(introduction.sealed.count) <= $0 }) ?? true else {
       return false

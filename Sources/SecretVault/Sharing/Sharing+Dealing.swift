@@ -151,7 +151,7 @@ extension Sharing {
       outbox.append(
         NewOutboxRecord(
           recipient: peer.digest, kind: DeliveryKind.deposit, secretID: id, index: index, payload: sealed,
-          hasFragment: true, nextAttemptAt: now + Introductions.lease, createdAt: now))
+          hasFragment: true, nextAttemptAt: now + OutboxRecord.lease, createdAt: now))
     }
     // Behind the shares, and durable with them.
     outbox += try introductions.introductions(header, recipients, first: first)

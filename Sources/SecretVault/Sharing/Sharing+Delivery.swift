@@ -52,7 +52,7 @@ extension Sharing {
       name = peer.name
       // Whoever has taken it since it was read has moved its time.
       let claimed = try database.claimDelivery(
-        entry.id, at: max(now, entry.nextAttemptAt), retryAt: max(now, entry.nextAttemptAt) + Introductions.lease)
+        entry.id, at: max(now, entry.nextAttemptAt), retryAt: max(now, entry.nextAttemptAt) + OutboxRecord.lease)
       guard claimed else { return nil }
       let outcome: Result<Void, LinkFailure>
       do {
@@ -86,7 +86,7 @@ extension Sharing {
         // A taker's lease only grows, and its end is at most two leases ahead; a failed attempt notes why and when to try again.
         let hasFailed = now.nextAttemptAt < before.nextAttemptAt || now.lastError != before.lastError
         let left = now.nextAttemptAt - environment.now()
-        if !hasFailed, (1...2 * Introductions.lease).contains(left) {
+        if !hasFailed, (1...2 * OutboxRecord.lease).contains(left) {
           before = now
           do { try await environment.sleep(.milliseconds(200)) } catch { return nil }
           continue
@@ -133,7 +133,7 @@ extension Sharing {
     let now = environment.now()
     guard lease.isDue(at: now) else { return }
     let isWaiting: Bool
-    do { isWaiting = try database.extendLease(lease.delivery, until: now + Introductions.lease) } catch {
+    do { isWaiting = try database.extendLease(lease.delivery, until: now + OutboxRecord.lease) } catch {
       // Worth no interruption: at worst somebody else tries the same, and is told that the holder is busy.
       environment.log.error("the lease of a delivery could not be extended: \(error)")
       return
@@ -158,7 +158,7 @@ extension Sharing {
       if isFinal {
         try database.settleRefused(entry.id, route: route, error: failure.reason)
       } else {
-        let next = environment.now() + Introductions.backoff(attempts: entry.attempts + 1)
+        let next = environment.now() + OutboxRecord.backoff(attempts: entry.attempts + 1)
         try database.postponeDelivery(entry.id, until: next, route: route, error: failure.reason)
       }
       record(.deliveryFailed, peer: peer, secret: header, detail: failure.reason)
@@ -217,7 +217,7 @@ extension Sharing {
         }
         try database.cancelOrphanedDeliveries()
         for peer in carrying.memory.takeReturned() where pauses.ends(for: peer, at: environment.monotonic()) {
-          try database.makeDue(recipient: peer, at: now, unlessBy: now + 2 * Introductions.lease)
+          try database.makeDue(recipient: peer, at: now, unlessBy: now + 2 * OutboxRecord.lease)
         }
         for entry in try database.dueDeliveries(at: now, limit: contactConcurrency - running.count) {
           guard running.insert(entry.id) else { continue }

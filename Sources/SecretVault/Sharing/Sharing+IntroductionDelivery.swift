@@ -65,7 +65,7 @@ extension Sharing {
       }
       let due = max(now, entry.nextAttemptAt)
       guard let peer = try database.peer(entry.entry.recipient), let job = introductions.introductionAsker(entry),
-        try database.claimDelivery(entry.id, at: due, retryAt: due + Introductions.lease)
+        try database.claimDelivery(entry.id, at: due, retryAt: due + OutboxRecord.lease)
       else { return }
       do {
         try await links.ask(job, of: try directory.recipient(peer))

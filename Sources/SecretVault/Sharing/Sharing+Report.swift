@@ -1,6 +1,3 @@
-import VaultProtocol
-import ShamirKit
-import PeerAuth
 import Sodium
 import VaultStore
 

@@ -1,8 +1,4 @@
-import PeerAuth
-import SealedPayload
 import ShamirKit
-import Sodium
-import Synchronization
 import VaultProtocol
 import VaultStore
 
@@ -106,7 +102,7 @@ package final class Sharing: Room {
     let only = try reference.map { text in try directory.resolve(text) }
     completeIntroductions(ofSecret: only?.id)
     // Due to this command alone: the daemon keeps its hands off for the time of a lease.
-    _ = try database.makeDue(secret: only?.id, at: now + Introductions.lease, includingRefused: true)
+    _ = try database.makeDue(secret: only?.id, at: now + OutboxRecord.lease, includingRefused: true)
     let due = try database.waitingDeliveries().filter { only == nil || $0.entry.secretID == only?.id }
     await deliver(due, events: events)
     await deliverIntroductions(ofSecret: only?.id)

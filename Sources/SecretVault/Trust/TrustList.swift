@@ -72,6 +72,20 @@ package final class TrustList: Room {
     return PeerAddition(peer: try directory.summary(record), change: .added)
   }
 
+  /// Makes an introduced holder a peer, by the keys that were shown. Its user and this one should have compared the fingerprint.
+  package func acceptIntroduced(_ holder: IntroducedHolder, name: String?) throws -> PeerAddition {
+    let card = try holder.card()
+    guard !introductions.areIntroductionsOff else {
+      throw VaultError(
+        .refused, "\(holder.name), was not made a peer: the setting introductions is off",
+        hint: "switch it on with `vault settings set introductions on`, or import the card with `vault peer add`")
+    }
+    guard try introductions.introducedHolder(card.keys.digest) != nil else {
+      throw VaultError(.notFound, "\(holder.name), is not here any more")
+    }
+    return try addPeer(card, name: name)
+  }
+
   private func refresh(
     _ known: PeerRecord, with card: PeerCard, _ bytes: [UInt8], name: String?, person: Digest?
   ) throws -> PeerAddition {
@@ -171,7 +185,7 @@ package final class TrustList: Room {
 
   /// Invitations to a peer and of it are worth nothing; whoever is in a group already stays there.
   private func endInvitations(of peer: Digest) throws {
-    _ = try changeGroupLetters { letters in
+    _ = try database.changeGroupLetters { letters in
       letters.removeAll { $0.peer == peer && ($0.kind == .received || $0.node == nil) }
     }
   }
