@@ -27,6 +27,21 @@ struct ContractTests {
     }
   }
 
+  @Test("where the vault is, --home says before VAULT_HOME, that before XDG_DATA_HOME, and that before HOME")
+  func places() async throws {
+    try await Bench.run { bench in
+      let alice = try await bench.peer("alice")
+      func place(_ variables: String, _ options: String = "") async throws -> String {
+        try await alice.shell("env -i \(variables) \"$VAULT\" list \(options)").complaint
+      }
+      #expect(try await place("HOME=/h").contains("no vault in /h/.local/share/vault\n"))
+      #expect(try await place("HOME=/h XDG_DATA_HOME=/x").contains("no vault in /x/vault\n"))
+      #expect(try await place("HOME=/h XDG_DATA_HOME=/x VAULT_HOME=/v").contains("no vault in /v/data\n"))
+      #expect(try await place("HOME=/h VAULT_HOME=/v", "--home /o").contains("no vault in /o/data\n"))
+      #expect(try await place("").contains("neither --home, nor VAULT_HOME, nor HOME"))
+    }
+  }
+
   @Test("share without --to takes every authenticated peer")
   func defaultRecipients() async throws {
     try await Bench.run { bench in
