@@ -127,7 +127,7 @@ let package = Package(
     // Floor 3: messages, bytes between peers, and what is kept.
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
     library("PeerLink", ["PeerAuth", "SystemBus", "Concurrency", "CShims", nioCore, nioPosix]),
-    library("VaultStore", ["CShims", "Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
+    library("VaultStore", ["Concurrency", "CShims", "Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
     library("Grouper", ["CShims", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", grdb]),
     library("HTTPLink", ["CCurl", "CCurlShims", "HTTPRequests", "Sodium", "Concurrency"]),
     library("XMPPLink", ["CStrophe", "CStropheShims", "Sodium", "Concurrency", "XMPPRequests"]),
@@ -210,6 +210,7 @@ let package = Package(
     tests(of: "ShamirKit", ["Sodium", "WireCodec"]),
     tests(of: "SealedPayload", ["Sodium", "WireCodec"]),
     tests(of: "CallbackURL", ["Sodium"]),
+    tests(of: "Concurrency"),
     tests(of: "PeerAuth", ["Concurrency", "Sodium", "TestTime", "WireCodec"], vectors: ["Vectors"]),
     tests(
       of: "VaultProtocol", ["MemoryScan", "PeerAuth", "ShamirKit", "Sodium", "WireCodec"], vectors: ["Recorded"]),
@@ -239,7 +240,7 @@ let package = Package(
         "CShims", "ChatServers", "CompiledPreload", "Concurrency", "HTTPRequests", "MemoryScan", "Sodium", "VaultNet",
         "WireCodec", "XMPPRequests",
       ], vectors: ["Preload"]),
-    tests(of: "VaultStore", ["Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
+    tests(of: "VaultStore", ["Concurrency", "Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
     tests(
       of: "SecretVault",
       [

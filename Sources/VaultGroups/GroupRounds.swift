@@ -69,13 +69,16 @@ package final class GroupRounds: GroupLetterTaker {
   /// Works until the task is cancelled.
   package func run() async {
     groups.vault.letters.answerGroupLetters(by: self)
-    let sleep = groups.vault.core.surroundings.sleep
+    let core = groups.vault.core
     await withDiscardingTaskGroup { tasks in
       while !Task.isCancelled {
-        beginLetters(&tasks)
+        let seen = core.pulse.count
+        let hasLetters = beginLetters(&tasks)
         beginAnswering(&tasks)
-        beginRounds(&tasks)
-        do { try await sleep(.seconds(1)) } catch { break }
+        let hasGroups = beginRounds(&tasks)
+        // What changes in a group isn't in the vault's store.
+        let pause = hasLetters || hasGroups ? Duration.seconds(1) : .seconds(5)
+        do { try await core.wait(pause, for: core.pulse, since: seen) } catch { break }
       }
       tasks.cancelAll()
     }
@@ -96,11 +99,13 @@ package final class GroupRounds: GroupLetterTaker {
 
   // MARK: - Letters
 
-  private func beginLetters(_ tasks: inout DiscardingTaskGroup) {
+  /// Whether there are any.
+  private func beginLetters(_ tasks: inout DiscardingTaskGroup) -> Bool {
     let now = groups.vault.core.surroundings.now()
     let letters: [GroupLetterRecord]
     do { letters = try groups.vault.letters.groupLetters() } catch {
-      return log.error("letters about groups can't be read: \(VaultError(error).reason)")
+      log.error("letters about groups can't be read: \(VaultError(error).reason)")
+      return false
     }
     for letter in letters where letter.isDue(at: now) {
       switch (letter.kind, letter.state) {
@@ -119,6 +124,7 @@ package final class GroupRounds: GroupLetterTaker {
       default: continue
       }
     }
+    return !letters.isEmpty
   }
 
   private func attempt(_ what: String, _ body: () async throws -> VaultError?) async {
@@ -167,9 +173,10 @@ package final class GroupRounds: GroupLetterTaker {
 
   // MARK: - Rounds
 
-  private func beginRounds(_ tasks: inout DiscardingTaskGroup) {
+  /// Whether there are groups.
+  private func beginRounds(_ tasks: inout DiscardingTaskGroup) -> Bool {
     let folders = groups.vault.core.groupFolders
-    guard let names = try? folders.names() else { return }
+    guard let names = try? folders.names() else { return false }
     let now = groups.vault.core.surroundings.monotonic()
     let new = state.withLock { state in
       state.plans = state.plans.filter { names.contains($0.key) }
@@ -194,6 +201,7 @@ package final class GroupRounds: GroupLetterTaker {
         await round(name)
       }
     }
+    return !names.isEmpty
   }
 
   private enum Outcome {

@@ -6,14 +6,12 @@ import XMPPRequests
 
 // What is to be sent.
 extension AccountExchange {
-  private static let pauses = (look: Duration.milliseconds(200), longest: 5000.0, note: 3_600_000.0, count: 5000.0)
+  private static let pauses = (longest: Duration.seconds(5), note: 3_600_000.0, count: 5000.0)
   /// Milliseconds in which nothing has happened before a command leaves anything of others', and bytes of that.
   private static let others = (silence: 200.0, bytes: 65 << 10)
 
   /// Hands over what is to be sent, whenever something is.
   func send() async {
-    var mark: UInt64?
-    var next = 0.0
     var (carried, nextNote, nextCount) = (CarriedSearch(), -Double.infinity, now + Self.pauses.count)
     while !Task.isCancelled {
       if now >= nextNote {
@@ -24,22 +22,19 @@ extension AccountExchange {
         nextCount = now + Self.pauses.count
         count()
       }
-      // Before looking. What can't be asked just now is asked again, and looked at all the same after a while.
-      let seen = try? vault.accounts.changeMark()
-      if seen != mark || now >= next {
-        mark = seen
-        next = now + Self.pauses.longest
-        await attempt {
-          try await sendDue()
-          // What is this device's own goes first, also while much is carried.
-          if !answers { while try await sendCarried(&carried, Meetings.carriedByteLimit) > 0 { try await sendDue() } }
-        }
+      let seen = vault.core.pulse.count
+      await attempt {
+        try await sendDue()
+        // What is this device's own goes first, also while much is carried.
+        if !answers { while try await sendCarried(&carried, Meetings.carriedByteLimit) > 0 { try await sendDue() } }
       }
       // Whoever waits for a command waits for what is its own.
       if answers, state.withLock({ !$0.areOthersLeft }), isIdle(for: Self.others.silence) {
         await attempt { try await leaveSome(&carried) }
       }
-      do { try await sleep(Self.pauses.look) } catch { return }
+      // A command's silences are shorter than that.
+      let pause = answers ? .milliseconds(200) : Self.pauses.longest
+      do { try await vault.core.wait(pause, for: vault.core.pulse, since: seen, isHurried: answers) } catch { return }
     }
   }
 
@@ -136,7 +131,7 @@ extension AccountExchange {
       begin(min(delivery.bytes.count, XMPPParcelPart.sizeLimit))
       try await write(delivery, part: number)
       try await reach()
-      let seen = try? vault.accounts.changeMark()
+      let seen = vault.core.pulse.count
       guard number + 1 < count, seen != mark else { continue }
       mark = seen
       try await sendSmall()

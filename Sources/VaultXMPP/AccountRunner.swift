@@ -81,8 +81,11 @@ package struct AccountRunner: Sendable {
     let reason = await withTaskGroup(of: XMPPError??.self) { tasks in
       tasks.addTask { .some(await exchange.run()) }
       tasks.addTask {
-        while isCurrent(account), (try? await vault.core.surroundings.sleep(.seconds(1))) != nil {}
-        return nil
+        while true {
+          let seen = vault.core.pulse.count
+          guard isCurrent(account) else { return nil }
+          do { try await vault.core.wait(.seconds(5), for: vault.core.pulse, since: seen) } catch { return nil }
+        }
       }
       var reason: XMPPError?
       while let ended = await tasks.next() {
@@ -140,10 +143,13 @@ package struct AccountRunner: Sendable {
     let end = began + seconds * jitter * 1000
     // A server may lock an account to which wrong passwords come often.
     let earliest = account != nil && seconds >= Self.pauses.longest ? began + 5000 : began
+    var seen = vault.core.pulse.count
     let mark = try? vault.accounts.accountMark()
     let (network, isOff) = (NetworkMark.now(), vault.accounts.leavesServersOut())
     while vault.core.surroundings.monotonic() < end {
-      do { try await vault.core.surroundings.sleep(.seconds(1)) } catch { return }
+      // The network is looked at as well.
+      do { try await vault.core.wait(.seconds(1), for: vault.core.pulse, since: seen) } catch { return }
+      seen = vault.core.pulse.count
       guard vault.core.surroundings.monotonic() >= earliest else { continue }
       if (try? vault.accounts.accountMark()) != mark || vault.accounts.leavesServersOut() != isOff
         || (account != nil && NetworkMark.now() != network)

@@ -77,7 +77,7 @@ extension VaultTests {
       let delivery = Task { try await forged.deliver(forged.job(1), to: world[1]) }
       _ = try await requests()
       // Its time has begun.
-      await world.clock.isAwaited(.milliseconds(250))
+      await world.clock.isAwaited(.seconds(5))
       world.clock.advance(milliseconds: 60_000)
       #expect(try await delivery.value?.refusal == .notAccepted)
       try expectNothingStored()
@@ -201,7 +201,7 @@ extension VaultTests {
       #expect(try world[1].vault.consent.requests().count == 1)
       await ada.session.close()
       // It tells the dealer again that it still waits, and notices so.
-      await world.clock.isAwaited(.milliseconds(250))
+      await world.clock.isAwaited(.seconds(5))
       world.clock.advance(by: VaultEnvironment.Deadlines.distinct.reply / 3)
       #expect(try await eventually { try world[1].vault.consent.requests().isEmpty })
       #expect(try world[1].vault.overview.secrets().isEmpty)
@@ -221,7 +221,7 @@ extension VaultTests {
       let id = try #require(row).id
       let approval = Task { [ben] in await refusal { try await ben.consent.approveRequest(id) } }
       #expect(try await eventually { try ben.consent.requests().first?.state == .approved })
-      await world.clock.isAwaited(.milliseconds(50))
+      await world.clock.isAwaited(.seconds(5))
       world.clock.advance(milliseconds: 5000)
       #expect(await approval.value?.code == .unreachable)
       #expect(try ben.consent.requests().isEmpty)
@@ -300,7 +300,7 @@ extension VaultTests {
       let sharing = Task { try await world.share([1, 2, 3], threshold: 2, to: [1]) { events.add($0) } }
       let request = try #require(try await requests().first)
       // Whoever is asked tells the dealer so before it waits.
-      await world.clock.isAwaited(.milliseconds(250))
+      await world.clock.isAwaited(.seconds(5))
       _ = try await ben.consent.approveRequest(request.id)
       #expect(try await sharing.value.isFinished)
       let asked = events.all.compactMap { event -> String? in

@@ -32,7 +32,7 @@ extension VaultTests {
     }
 
     /// Waits until the first command has looked at what is there by now, and goes on waiting.
-    private func look() async throws { try await world.waiting.look(every: .milliseconds(200)) }
+    private func look() async throws { try await world.waiting.look(every: .seconds(5)) }
 
     /// What the first command tells after `change`, and not before.
     private func outcome(after change: (VaultDatabase) async throws -> Void) async throws -> [Delivery] {

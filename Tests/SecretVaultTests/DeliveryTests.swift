@@ -91,7 +91,7 @@ extension VaultTests {
       let isNear = Flag()
       let meetings = Task { await vault.meetings.runMeetings { isNear.isUp ? ["ben"] : [] } }
       // Nobody listens before it is known that there is something for anybody.
-      try await world.waiting.look(every: .seconds(1))
+      try await world.waiting.look(every: .seconds(1), .seconds(5))
       let outbox = Task { await vault.sharing.runOutbox() }
       world.set(.none, for: world[1])
       isNear.raise()
@@ -161,7 +161,7 @@ extension VaultTests {
       let drips = Task {
         while !Task.isCancelled {
           guard try await eventually({ world.clock.hasSleeper(for: drip) }) else { return }
-          try await world.waiting.look(every: .seconds(1))
+          try await world.waiting.look(every: .seconds(1), .seconds(5))
           world.clock.skip(drip, times: 0)
         }
       }

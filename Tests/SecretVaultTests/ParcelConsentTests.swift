@@ -175,7 +175,7 @@ extension VaultTests {
       let (vault, id) = (ben, try only().id)
       let approval = Task { try await vault.consent.approveRequest(id) }
       // Nobody takes it up in time.
-      await world.clock.isAwaited(.milliseconds(50))
+      await world.clock.isAwaited(.seconds(5))
       world.clock.advance(milliseconds: 5000)
       _ = try await approval.value
       #expect(try ben.core.database.share(ofSecret: other.header.id.bytes) == nil)

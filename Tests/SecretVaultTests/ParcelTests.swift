@@ -80,7 +80,7 @@ extension VaultTests {
       }
       let path = world[1].desk + "/recovered"
       let vault = ben
-      world.clock.pass(.seconds(1))
+      world.clock.pass(.seconds(5))
       _ = try await vault.recovering.patiently(for: 600_000, waits: { _, _ in }) { () async throws in
         try await vault.recovering.recover(
           id, to: .file(path: path, overwrites: true), passwords: Recovering.noPassword

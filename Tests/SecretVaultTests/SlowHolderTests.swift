@@ -53,7 +53,7 @@ extension VaultTests {
       let recovering = Task { try await recover(world) }
       // Its time for the batch is over before anything has come.
       await world.clock.isAwaited(.drip)
-      _ = try await eventually { world.waiting.begun(.seconds(77)) > 0 }
+      _ = try await eventually { world.waiting.begun([.seconds(77)]) > 0 }
       world.clock.skip(.drip)
       let recovered = try await recovering.value
       #expect(recovered.bytes == secret)

@@ -64,6 +64,8 @@ final class House: Sendable {
     let clock = clock
     servers = Dictionary(
       uniqueKeysWithValues: (1...serverCount).map { ("https://s\($0).example.org", MemoryServer(clock)) })
+    // Before a look at something that has changed no time passes.
+    for moment in [20, 80] { clock.skip(.milliseconds(moment)) }
     let doors = Doors()
     let (home, servers, log) = (folder, servers, log)
     people = try names.map { name in

@@ -87,12 +87,6 @@ package final class Accounts: Room {
     try database.accountMark()
   }
 
-  /// A number that is another one whenever this vault has been written to, by whichever program. Whoever asks before looking misses nothing. Costs
-  /// next to nothing to ask for.
-  package func changeMark() throws -> UInt64 {
-    try database.changeMark()
-  }
-
   /// Whether a command should see to the account by itself: one is in use, no daemon runs, and servers aren't left out.
   package func needsAccountRound() throws -> Bool {
     guard !leavesServersOut(), try currentAccount() != nil else { return false }

@@ -8,8 +8,6 @@ extension Answerer {
   static let waitingDeposits = 64
   /// Milliseconds in which a share that was approved may arrive, interruptions included.
   static let takenLifetime: Int64 = 3_600_000
-  /// How often it is looked whether the user has answered.
-  private static let glance = Duration.milliseconds(250)
 
   /// Asks the user whether an offer that is in order shall be kept, if the user wants to be asked (C74). Nothing of it is stored
   /// meanwhile but what the list of requests shows. Nil for yes; nobody's answer in time is a no (C75).
@@ -71,7 +69,9 @@ extension Answerer {
     let interval = environment.deadlines.reply / .milliseconds(1) / 3
     var nextWord = 0.0
     let answerer = self
+    let pulse = room.core.pulse
     while true {
+      let seen = pulse.count
       let elapsed = environment.monotonic() - began
       let left = Double(time) - elapsed
       let isOver = left <= 0
@@ -86,7 +86,8 @@ extension Answerer {
         let seconds = UInt64(max(1, min((left / 1000).rounded(.up), Double(OfferAnswer.askingLimit))))
         try await reply(OfferAnswer(request: offer.request, verdict: .asking(seconds: seconds)))
       }
-      try await environment.sleep(min(Self.glance, .milliseconds(max(1, Int64(left)))))
+      let pause: Duration = min(.seconds(5), .milliseconds(max(1, min(left, nextWord - elapsed))))
+      try await room.core.wait(pause, for: pulse, since: seen, isHurried: true)
     }
   }
 

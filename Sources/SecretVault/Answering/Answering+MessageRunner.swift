@@ -3,12 +3,13 @@ extension Answering {
   /// Works until the task is cancelled.
   package func runMessages() async {
     while !Task.isCancelled {
+      let seen = core.pulse.count
       do { try await messageRunnerStep() } catch {
         if core.strangers.isNew("messages", at: environment.monotonic()) {
           environment.log.warning("messages wait: \(VaultError(error).reason)")
         }
       }
-      do { try await environment.sleep(ParcelTimes.step) } catch { return }
+      do { try await core.wait(ParcelTimes.step, for: core.pulse, since: seen) } catch { return }
     }
   }
 

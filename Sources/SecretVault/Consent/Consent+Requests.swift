@@ -80,14 +80,16 @@ extension Consent {
   /// A deposit that was approved is worth nothing if nobody takes it up.
   private func waitUntilTaken(_ request: RequestRecord) async throws {
     let end = environment.monotonic() + Self.takingTime / .milliseconds(1)
-    while environment.monotonic() < end {
+    while true {
+      let (seen, left) = (core.pulse.count, end - environment.monotonic())
+      guard left > 0 else { break }
       guard let now = try database.request(request.id) else {
         // Gone: the share has arrived already, or whoever waited with it has given up.
         guard try database.secret(request.secretID) == nil else { return }
         break
       }
       guard now.state == .approved else { return }
-      do { try await environment.sleep(.milliseconds(50)) } catch { break }
+      do { try await core.wait(.milliseconds(left), for: core.pulse, since: seen, isHurried: true) } catch { break }
     }
     // What came by parcel stays approved: it is taken up when parcels are answered next.
     guard try !hasDepositParcel(of: request.peer, about: request.secretID) else { return }

@@ -18,7 +18,7 @@ extension Meetings {
 
 /// Who is met when: what waits is looked at now and then, and ``MeetingSchedule`` decides.
 final class MeetingRounds: Sendable {
-  /// How often it is looked whether something is new.
+  /// How often it is looked whether the network is another one, or somebody's time has come.
   private static let glance = Duration.seconds(1)
   /// Milliseconds after which all is looked at again in any case.
   private static let refreshment = 30_000.0
@@ -67,6 +67,7 @@ final class MeetingRounds: Sendable {
     var refreshedAt = -Double.infinity
     var network = NetworkMark.now()
     while !Task.isCancelled {
+      let seen = room.core.pulse.count
       let now = room.environment.monotonic()
       let newNetwork = NetworkMark.now()
       if newNetwork != network {
@@ -88,7 +89,7 @@ final class MeetingRounds: Sendable {
         room.environment.log.error("what is to be carried can't be read: \(VaultError(error).reason)")
         do { try await room.environment.sleep(.seconds(60)) } catch { return }
       }
-      do { try await room.environment.sleep(Self.glance) } catch { return }
+      do { try await room.core.wait(Self.glance, for: room.core.pulse, since: seen) } catch { return }
     }
   }
 

@@ -33,9 +33,6 @@ extension Recovering {
     }
   }
 
-  /// Milliseconds after which it is looked whether an answer has come by parcel.
-  private static let glance = 1000.0
-
   /// Sleeps for so many milliseconds, or until an answer has come by parcel besides those that were here. Fetching parcels may take longer, but
   /// servers that don't answer hold up nobody beyond `last`.
   private func sleep(_ time: Double, unlessMoreThan answered: Set<[UInt8]>, notBeyond last: Double) async throws {
@@ -60,13 +57,16 @@ extension Recovering {
   private func watch(until end: Double, _ answered: Set<[UInt8]>?) async throws {
     while true {
       try Task.checkCancellation()
+      let seen = core.pulse.count
       let left = end - environment.monotonic()
       guard left > 0 else { return }
+      let pause = Duration.milliseconds(left.rounded(.up))
       // In this order: the last one that is awaited may come just now.
       let isAwaiting = awaitsParcels
-      if let answered, !answeredParcels().isSubset(of: answered) { return }
-      let pause = answered != nil && isAwaiting ? min(Self.glance, left.rounded(.up)) : left.rounded(.up)
-      try await environment.sleep(.milliseconds(Int64(pause)))
+      guard let answered else { return try await environment.sleep(pause) }
+      guard answeredParcels().isSubset(of: answered) else { return }
+      if !isAwaiting { return try await environment.sleep(pause) }
+      try await core.wait(min(pause, .seconds(5)), for: core.pulse, since: seen, isHurried: true)
     }
   }
 }

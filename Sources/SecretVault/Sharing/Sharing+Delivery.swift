@@ -38,7 +38,7 @@ extension Sharing {
   }
 
   /// One attempt. Nil if somebody else is at it.
-  private func deliver(
+  func deliver(
     _ entry: OutboxRecord, asking: @escaping @Sendable (_ peer: String, _ seconds: UInt64) -> Void = { _, _ in },
     progress: @escaping @Sendable (Int) -> Void
   ) async -> Delivery? {
@@ -76,6 +76,7 @@ extension Sharing {
     guard let peer = try? database.peer(entry.entry.recipient) else { return nil }
     let index = entry.entry.index ?? 0
     var before = entry
+    var seen = core.pulse.count
     while let now = try? database.delivery(entry.id) {
       let state: Delivery.State
       switch now.state {
@@ -88,7 +89,9 @@ extension Sharing {
         let left = now.nextAttemptAt - environment.now()
         if !hasFailed, (1...2 * OutboxRecord.lease).contains(left) {
           before = now
-          do { try await environment.sleep(.milliseconds(200)) } catch { return nil }
+          let pause = min(.milliseconds(left), Duration.seconds(5))
+          do { try await core.wait(pause, for: core.pulse, since: seen, isHurried: true) } catch { return nil }
+          seen = core.pulse.count
           continue
         }
         guard hasFailed || left > 0 else {
@@ -172,144 +175,6 @@ extension Sharing {
 
   /// Refusals that another attempt, or another way, may not meet.
   private static let passing: Set<RefusalReason> = [.busy, .diskFull, .internalFailure, .bluetoothLimit]
-
-  /// Retries with backoff until the task is cancelled: the daemon's part.
-  package func runOutbox() async {
-    let running = RunningDeliveries()
-    await withDiscardingTaskGroup { group in
-      await runOutbox(&group, running)
-      group.cancelAll()
-    }
-  }
-
-  /// Whether secrets without a policy of their own are released by more than a proof; also if the settings can't be read.
-  private var asksByDefault: Bool {
-    let values = try? core.settingsFile.load()
-    let usual = SettingKey.releasePolicy.defaultValue
-    return values.map { $0[SettingKey.releasePolicy.rawValue] ?? usual } != usual
-  }
-
-  private func runOutbox(_ group: inout DiscardingTaskGroup, _ running: RunningDeliveries) async {
-    var cleanedAt: Int64 = 0
-    var prunedAt = environment.now()
-    var lookedAt = prunedAt
-    var pauses = ReturningPeers()
-    while !Task.isCancelled {
-      let now = environment.now()
-      do {
-        if now - cleanedAt > 3_600_000 {
-          // Once an hour also where it fails: deliveries go on meanwhile.
-          cleanedAt = now
-          directory.note(takenUp: try database.clean(at: now).takenUp)
-          completeIntroductions()
-          // A clock that is set back later is found out by this. Where nothing is ever asked, no time matters.
-          if try database.hasPolicies() || asksByDefault { try database.advanceConsentClock(to: now) }
-        }
-        try database.flushAudit()
-        if now - prunedAt > 60_000 {
-          // Peers may cause lines by the thousand.
-          try database.pruneAuditLog(keeping: VaultDatabase.auditLineLimit)
-          prunedAt = now
-        }
-        if now - lookedAt > 5000 {
-          database.emptyIdleLog()
-          lookedAt = now
-        }
-        try database.cancelOrphanedDeliveries()
-        for peer in carrying.memory.takeReturned() where pauses.ends(for: peer, at: environment.monotonic()) {
-          try database.makeDue(recipient: peer, at: now, unlessBy: now + 2 * OutboxRecord.lease)
-        }
-        for entry in try database.dueDeliveries(at: now, limit: contactConcurrency - running.count) {
-          guard running.insert(entry.id) else { continue }
-          // Each by itself: a peer that takes its time holds up nobody else.
-          group.addTask { [self] in
-            if entry.entry.kind == DeliveryKind.introduction {
-              await deliverIntroduction(entry)
-            } else {
-              _ = await deliver(entry) { _ in }
-            }
-            running.remove(entry.id)
-          }
-        }
-      } catch {
-        environment.log.error("the outbox can't be read: \(error)")
-      }
-      do { try await environment.sleep(.seconds(1)) } catch { return }
-    }
-  }
-
-  /// How sharing stands now.
-  func report(_ id: [UInt8], leftOut: [String]) throws -> ShareReport {
-    guard let record = try database.secret(id) else {
-      throw VaultError(.notFound, "secret \(hexadecimal(id)) is gone")
-    }
-    let deaf = try holdersThatListenNowhere(record)
-    let hasAddress = try !core.ownCard().addresses.isEmpty
-    let isOwnAddressUnknown = record.ownIndex != nil && !hasAddress
-    return ShareReport(
-      id: hexadecimal(record.id), description: record.description, threshold: record.threshold,
-      shareCount: record.shareCount, keepsOwnShare: record.ownIndex != nil,
-      deliveries: try deliveries(of: record, names: directory.peerNames()), leftOut: leftOut, sourceRemoved: false,
-      sourceRemovalFailure: nil, listensNowhere: deaf, isOwnAddressUnknown: isOwnAddressUnknown,
-      areHoldersIntroduced: try areIntroduced(record))
-  }
-
-  /// Whether the cards of all holders go with the shares of a secret that was dealt here, everybody who has a share has taken them, and by
-  /// them all but one at most can be called on: addresses that only this device knows, and its radio, are of no use to the others.
-  private func areIntroduced(_ record: SecretRecord) throws -> Bool {
-    guard record.origin == .dealt, introductions.usesIntroductions, try directory.header(of: record).labels != nil
-    else { return false }
-    // One that takes none gives nothing to the others.
-    guard try database.areHoldersTold(ofSecret: record.id) else {
-      return false
-    }
-    let holders = try introductions.knownHolders(of: record)
-    return holders.count == record.shareCount && holders.allSatisfy { $0.handedOn != nil }
-      && holders.count { $0.card?.addresses.isEmpty != false } <= 1
-  }
-
-  /// Names of peers that got, or are to get, a share of a secret that was dealt here, and for whom this device knows no place to call.
-  func holdersThatListenNowhere(_ record: SecretRecord) throws -> [String] {
-    guard record.origin == .dealt else { return [] }
-    let entries = try database.deliveries(ofSecret: record.id)
-    var names: [String] = []
-    for entry in entries where entry.state != .cancelled {
-      guard let peer = try database.peer(entry.entry.recipient) else {
-        continue
-      }
-      if try directory.listensNowhere(peer) { names.append(peer.name) }
-    }
-    return names
-  }
-
-}
-
-/// Whose pauses were ended lately: a peer that calls again and again isn't dialled each time.
-struct ReturningPeers {
-  /// Milliseconds until the pauses for a peer end once more.
-  static let pause = 30_000.0
-  private static let limit = 4096
-  private var endedAt: [Digest: Double] = [:]
-
-  mutating func ends(for peer: Digest, at now: Double) -> Bool {
-    if let last = endedAt[peer], now - last < Self.pause { return false }
-    if endedAt.count >= Self.limit { endedAt = endedAt.filter { now - $0.value < Self.pause } }
-    guard endedAt.count < Self.limit else { return false }
-    endedAt[peer] = now
-    return true
-  }
-}
-
-/// Deliveries that the daemon is at.
-private final class RunningDeliveries: Sendable {
-  private let ids = Mutex<Set<Int64>>([])
-
-  var count: Int { ids.withLock { $0.count } }
-
-  /// False if it is among them already.
-  func insert(_ id: Int64) -> Bool { ids.withLock { $0.insert(id).inserted } }
-
-  func remove(_ id: Int64) { ids.withLock { _ = $0.remove(id) } }
 }
 
 /// When the lease of a delivery in progress was last extended.

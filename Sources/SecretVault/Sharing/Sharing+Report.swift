@@ -41,4 +41,48 @@ extension Sharing {
         probe: isOpen ? ways.probes[entry.entry.recipient] : nil)
     }
   }
+
+  /// How sharing stands now.
+  func report(_ id: [UInt8], leftOut: [String]) throws -> ShareReport {
+    guard let record = try database.secret(id) else {
+      throw VaultError(.notFound, "secret \(hexadecimal(id)) is gone")
+    }
+    let deaf = try holdersThatListenNowhere(record)
+    let hasAddress = try !core.ownCard().addresses.isEmpty
+    let isOwnAddressUnknown = record.ownIndex != nil && !hasAddress
+    return ShareReport(
+      id: hexadecimal(record.id), description: record.description, threshold: record.threshold,
+      shareCount: record.shareCount, keepsOwnShare: record.ownIndex != nil,
+      deliveries: try deliveries(of: record, names: directory.peerNames()), leftOut: leftOut, sourceRemoved: false,
+      sourceRemovalFailure: nil, listensNowhere: deaf, isOwnAddressUnknown: isOwnAddressUnknown,
+      areHoldersIntroduced: try areIntroduced(record))
+  }
+
+  /// Whether the cards of all holders go with the shares of a secret that was dealt here, everybody who has a share has taken them, and by
+  /// them all but one at most can be called on: addresses that only this device knows, and its radio, are of no use to the others.
+  private func areIntroduced(_ record: SecretRecord) throws -> Bool {
+    guard record.origin == .dealt, introductions.usesIntroductions, try directory.header(of: record).labels != nil
+    else { return false }
+    // One that takes none gives nothing to the others.
+    guard try database.areHoldersTold(ofSecret: record.id) else {
+      return false
+    }
+    let holders = try introductions.knownHolders(of: record)
+    return holders.count == record.shareCount && holders.allSatisfy { $0.handedOn != nil }
+      && holders.count { $0.card?.addresses.isEmpty != false } <= 1
+  }
+
+  /// Names of peers that got, or are to get, a share of a secret that was dealt here, and for whom this device knows no place to call.
+  func holdersThatListenNowhere(_ record: SecretRecord) throws -> [String] {
+    guard record.origin == .dealt else { return [] }
+    let entries = try database.deliveries(ofSecret: record.id)
+    var names: [String] = []
+    for entry in entries where entry.state != .cancelled {
+      guard let peer = try database.peer(entry.entry.recipient) else {
+        continue
+      }
+      if try directory.listensNowhere(peer) { names.append(peer.name) }
+    }
+    return names
+  }
 }

@@ -41,7 +41,7 @@ extension VaultDatabase {
   static let auditBufferLimit = 4096
 
   /// Notes a line. It is committed with others: when enough have gathered, at ``flushAudit()``, or at
-  /// ``auditLog(limit:)``. A caller that runs for long flushes about once a second.
+  /// ``auditLog(limit:)``. A caller that runs for long waits for ``auditPulse`` and flushes a second later.
   ///
   /// Throws what the commit throws; the lines are kept and tried again.
   package func audit(_ line: AuditRecord) throws(StoreError) {
@@ -49,12 +49,14 @@ extension VaultDatabase {
       buffer.lines.append(line)
       return buffer.lines.count >= Self.auditBatch
     }
+    auditPulse.strike()
     if isFull { try flushAudit() }
   }
 
   /// Notes a session with a peer, to be committed with the lines of the log. Readers in this process see it at once.
   package func notePeerSeen(_ digest: Digest, at time: Int64) {
     auditBuffer.withLock { $0.seen[digest] = max(time, $0.seen[digest] ?? time) }
+    auditPulse.strike()
   }
 
   /// When a peer was seen last, if that is later than `stored`.

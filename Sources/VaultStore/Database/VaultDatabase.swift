@@ -1,3 +1,4 @@
+package import Concurrency
 import GRDB
 import Glibc
 import Sodium
@@ -21,8 +22,13 @@ package final class VaultDatabase: Sendable {
   let auditBuffer = Mutex(AuditBuffer())
   let courierMemory = Mutex<CourierMemory?>(nil)
   let logSight = Mutex<LogSight?>(nil)
-  /// Opened at the first question whether something has changed.
-  let changeWatch = Mutex<DatabaseQueue?>(nil)
+  /// Struck when something has been committed, or the settings have changed.
+  package let pulse = Pulse()
+  /// Struck when the settings have changed.
+  package let settingsPulse = Pulse()
+  /// Struck when something is noted that ``flushAudit()`` commits.
+  package let auditPulse = Pulse()
+  let watch = Mutex<ChangeWatch?>(nil)
 
   static let busySeconds = OpenFile.patience
 
@@ -179,10 +185,12 @@ package final class VaultDatabase: Sendable {
     do {
       return try pool.writeWithoutTransaction { db in
         var value: Value?
+        let before = db.totalChangesCount
         try db.inTransaction(.immediate) {
           value = try body(db)
           return .commit
         }
+        if db.totalChangesCount != before { tellOfChange() }
         guard let value else { throw StoreError.notFound("a transaction's result") }
         return value
       }

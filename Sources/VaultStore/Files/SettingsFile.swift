@@ -96,6 +96,7 @@ package struct SettingsFile: Sendable {
     try AtomicFile.write(bytes.span.bytes, to: path, replacing: true)
     // Behind it: a database that knew of settings which never came to the disk would call them lost.
     database?.noteSettings()
+    database?.tellOfSettings()
   }
 
   /// Over the pairs in the order of their names' UTF-8 bytes, so that the layout of the file doesn't matter.

@@ -73,10 +73,17 @@ extension VaultDatabase {
     try deliveries(where: "id = ?", [id]).first
   }
 
-  package func nextDeliveryTime() throws(StoreError) -> Int64? {
-    try read { db in
+  /// When the next share is due.
+  package func nextDeliveryTime() throws(StoreError) -> Int64? { try nextTime(Self.isShare) }
+
+  /// When anything is due next that ``dueDeliveries(at:limit:)`` has then.
+  package func nextDueTime() throws(StoreError) -> Int64? { try nextTime(Self.isOfUse) }
+
+  private func nextTime(_ condition: String) throws(StoreError) -> Int64? {
+    try readOne { db in
       try Int64.fetchOne(
-        db, sql: "SELECT min(next_attempt_at) FROM outbox WHERE state = 'waiting' AND \(Self.isShare)")
+        db.cachedStatement(
+          sql: "SELECT min(next_attempt_at) FROM outbox WHERE state = 'waiting' AND \(condition)"))
     }
   }
 

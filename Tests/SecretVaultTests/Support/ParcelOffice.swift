@@ -91,7 +91,7 @@ final class ParcelOffice: Sendable {
       await meanwhile()
     }
     // Else it would wait for ever before it has another look.
-    world.clock.pass(.seconds(1))
+    world.clock.pass(.seconds(5))
     // Once nobody's answer is missing it doesn't look before the first pause is over.
     world.clock.pass(.seconds(2))
     let path = world[member].desk + "/recovered"

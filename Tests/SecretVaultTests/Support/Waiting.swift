@@ -42,7 +42,9 @@ extension Happenings {
 /// the other side is busy does so when a connection has ended: else each test would have to say again and again how time passes.
 final class Waiting: Sendable {
   /// Pauses before another look. No deadline is as long as one of these.
-  static let glances: Set<Duration> = [.milliseconds(50), .milliseconds(200), .milliseconds(250), .seconds(1)]
+  static let glances: Set<Duration> = [.seconds(1), .seconds(5)]
+  /// Pauses before a look at something that has changed: no time passes.
+  static let settling: Set<Duration> = [.milliseconds(20), .milliseconds(80)]
   /// Pauses before another attempt with somebody who was busy.
   static let attempts: Set<Duration> = [
     .milliseconds(300), .milliseconds(500), .milliseconds(600), .milliseconds(1200), .milliseconds(2400),
@@ -66,15 +68,17 @@ final class Waiting: Sendable {
   init(_ clock: TestClock) { self.clock = clock }
 
   /// How often anybody has begun to wait so long.
-  func begun(_ duration: Duration) -> Int { state.withLock { $0.begun[duration] ?? 0 } }
+  func begun(_ durations: [Duration]) -> Int {
+    state.withLock { state in durations.reduce(0) { $0 + (state.begun[$1] ?? 0) } }
+  }
 
   /// Returns when somebody who looks so often has looked, and waits again.
-  func look(every duration: Duration) async throws {
+  func look(every durations: Duration...) async throws {
     // The first time it may have looked before.
     for _ in 0..<2 {
-      let before = begun(duration)
+      let before = begun(durations)
       Happenings.deed()
-      _ = try await eventually { begun(duration) > before }
+      _ = try await eventually { begun(durations) > before }
     }
   }
 
@@ -82,7 +86,9 @@ final class Waiting: Sendable {
     state.withLock { $0.begun[duration, default: 0] += 1 }
     Happenings.all.note()
     defer { Happenings.all.note() }
-    if Self.glances.contains(duration) {
+    if Self.settling.contains(duration) {
+      await Task.yield()
+    } else if Self.glances.contains(duration) {
       try await sleep(duration, orUntil: .deeds)
     } else if Self.attempts.contains(duration) {
       try await sleep(duration, orUntil: .ends)
@@ -123,7 +129,7 @@ extension TestWorld {
   func passing(milliseconds: Int64, until condition: () throws -> Bool) async throws -> Bool {
     while try !condition() {
       clock.advance(milliseconds: milliseconds)
-      try await waiting.look(every: .seconds(1))
+      try await waiting.look(every: .seconds(1), .seconds(5))
     }
     return true
   }

@@ -57,8 +57,13 @@ struct MessageDelivery {
       return say(await AccountRound.run(vault, limit: Self.patience) { moment.isOver })
     }
     let end = vault.core.surroundings.monotonic() + Self.patience / .milliseconds(1)
-    while vault.core.surroundings.monotonic() < end, !moment.isOver {
-      do { try await vault.core.surroundings.sleep(.milliseconds(100)) } catch { return }
+    while true {
+      let seen = vault.core.pulse.count
+      guard vault.core.surroundings.monotonic() < end, !moment.isOver else { return }
+      // A text that its server has is over after a while without a change.
+      do {
+        try await vault.core.wait(.milliseconds(500), for: vault.core.pulse, since: seen, isHurried: true)
+      } catch { return }
     }
   }
 

@@ -1,0 +1,29 @@
+package import Concurrency
+
+extension VaultCore {
+  /// Struck when something in the store or the settings has changed, by this process or another.
+  package var pulse: Pulse { database.pulse }
+  /// The same for the settings alone.
+  package var settingsPulse: Pulse { database.settingsPulse }
+
+  /// Before it is looked, so that whoever changes much makes nobody look without a pause: where somebody waits for it, and elsewhere.
+  private static let settling = (hurried: Duration.milliseconds(20), usual: Duration.milliseconds(80))
+  /// How often it is looked where others' changes can't be noticed.
+  private static let glance = Duration.seconds(1)
+
+  /// Waits until the pulse is struck, if it wasn't since the count was this one, or until so much time has passed. The count is
+  /// to be taken before looking at what may change.
+  package func wait(
+    _ longest: Duration, for pulse: Pulse, since count: UInt64, isHurried: Bool = false
+  ) async throws {
+    let sleep = environment.sleep
+    let longest = database.hearsOthers() ? longest : min(longest, Self.glance)
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+      tasks.addTask { try await sleep(longest) }
+      tasks.addTask { try await pulse.wait(since: count) }
+      defer { tasks.cancelAll() }
+      try await tasks.next()
+    }
+    try await sleep(isHurried ? Self.settling.hurried : Self.settling.usual)
+  }
+}
