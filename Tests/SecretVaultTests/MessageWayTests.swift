@@ -16,7 +16,7 @@ extension VaultTests {
     private var ada: Vault { world[0].vault }
     private var ben: Vault { world[1].vault }
 
-    private func due(_ way: ParcelRecord.Ways) throws -> Int {
+    private func due(_ way: Way) throws -> Int {
       try ada.post.outgoingRecords(way: way, at: world.clock.now).count
     }
 
@@ -89,7 +89,7 @@ extension VaultTests {
       let done = try ada.messages.message(sent.number)
       #expect(done.state == "delivered" && done.route == "account")
       pass(minutes: 100)
-      for way: ParcelRecord.Ways in [.session, .account, .group, .carriers] { #expect(try due(way) == 0) }
+      for way: Way in [.session, .account, .group, .carriers] { #expect(try due(way) == 0) }
       // A receipt goes by an account once.
       #expect(try ben.handOverToAccount().isEmpty)
     }
@@ -154,7 +154,7 @@ extension VaultTests {
       let sent = try #require(try read().first)
       #expect(try ben.handOverToAccount().count == 1)
       pass(minutes: 20)
-      for way: ParcelRecord.Ways in [.account, .group, .carriers] {
+      for way: Way in [.account, .group, .carriers] {
         #expect(try ben.post.outgoingRecords(way: way, at: world.clock.now).isEmpty)
       }
       #expect(try ada.messages.message(sent.number).state == "delivered")

@@ -25,7 +25,7 @@ import VaultProtocol
     full.route = "carriers"
     full.hops = 3
     full.carriers = [try digest("dan"), try digest("somebody")]
-    full.ways = [.session, .carriers]
+    full.ways = .init([.session, .carriers])
     full.expiresAt = 999
     let bare = try sampleMessage(2, .sent, .waiting)
     let first = try add(full, [0: "one", 2: "three", -1: "said about it"])
@@ -420,7 +420,7 @@ func sampleParcel(
 ) throws -> ParcelRecord {
   ParcelRecord(
     id: sampleID(number), direction: direction, state: state, peer: try #require(message.peer), createdAt: 10,
-    expiresAt: 1000, seed: [UInt8](repeating: number, count: 32), message: message.id, ways: [.session, .carriers],
+    expiresAt: 1000, seed: [UInt8](repeating: number, count: 32), message: message.id, ways: .init([.session, .carriers]),
     accountAt: 5)
 }
 

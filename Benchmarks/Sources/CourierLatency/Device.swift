@@ -47,7 +47,7 @@ final class Device: Sendable {
   }
 
   /// The parcel that waits for this way: exactly one.
-  func only(_ way: ParcelRecord.Ways) throws -> OutgoingParcelPost {
+  func only(_ way: VaultStore.Way) throws -> OutgoingParcelPost {
     let posts = try vault.post.outgoingParcels(way: way)
     guard posts.count == 1 else { throw Disorder(words: "\(posts.count) parcels wait at \(name), not one") }
     return posts[0]

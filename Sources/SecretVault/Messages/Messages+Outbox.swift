@@ -18,8 +18,8 @@ extension Messages {
     let byteCounts = try database.parcelByteCounts()
     let own = try post.ownParcels().filter { WayOrder.isUnderWay($0, at: now) }
     for record in own.sorted(by: { ($0.createdAt, hexadecimal($0.id)) < ($1.createdAt, hexadecimal($1.id)) }) {
-      var ways = record.triedRoutes.filter { $0 != ParcelArrival.Way.carriers.name }
-      if withCarriers.contains(record.id) { ways.append(ParcelArrival.Way.carriers.name) }
+      var ways = record.triedRoutes.filter { $0 != Way.carriers.name }
+      if withCarriers.contains(record.id) { ways.append(Way.carriers.name) }
       parcels.append(
         OutboxParcel(
           kind: record.kindName, peer: names[record.peer], byteCount: byteCounts[record.id] ?? 0,

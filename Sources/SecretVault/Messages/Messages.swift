@@ -203,7 +203,7 @@ package final class Messages: Room {
   package func markRead(_ numbers: [Int64]) throws {
     let now = max(1, environment.now())
     var read: [ParcelMemory.Owed: [MessageRecord]] = [:]
-    let servers = [ParcelArrival.Way.account.name, "group"]
+    let servers = Way.allCases.filter(\.usesServers).map(\.name)
     for number in numbers {
       guard let record = try database.message(number: number),
         record.state == .new

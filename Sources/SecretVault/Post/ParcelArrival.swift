@@ -18,11 +18,11 @@ package struct ParcelArrival: Hashable, Sendable {
     /// As it is noted with a message.
     package var name: String {
       switch self {
-      case .session: "session"
       case .bluetooth: "bluetooth"
-      case .account: "account"
-      case .group: "group"
-      case .carriers: "carriers"
+      case .session: VaultStore.Way.session.name
+      case .account: VaultStore.Way.account.name
+      case .group: VaultStore.Way.group.name
+      case .carriers: VaultStore.Way.carriers.name
       }
     }
   }

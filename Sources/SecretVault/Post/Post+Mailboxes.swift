@@ -23,9 +23,7 @@ extension Post {
   /// Whether there is a way for parcels to a peer: an account, a group, or somebody who could carry them.
   func mayGetParcels(_ peer: PeerRecord) throws -> Bool {
     let usual = usualWays()
-    let ways = try WayDirectory(self).ways(to: peer.digest)
-    if usual.contains(.account), ways.hasAccount { return true }
-    if usual.contains(.group), ways.hasMailbox { return true }
+    if try WayDirectory(self).reach(peer.digest).contains(where: usual.contains) { return true }
     return try carrying.mayMeetCarriers()
   }
 

@@ -5,7 +5,7 @@ package import VaultStore
 extension Post {
 
   /// Own parcels whose turn it is to go by this way, oldest first, without what is in them.
-  package func outgoingRecords(way: ParcelRecord.Ways, at now: Int64) throws -> [ParcelRecord] {
+  package func outgoingRecords(way: Way, at now: Int64) throws -> [ParcelRecord] {
     try prepareParcels()
     return try records(way, to: nil, at: now)
   }
@@ -20,19 +20,19 @@ extension Post {
   }
 
   private func records(
-    _ way: ParcelRecord.Ways, to peer: Digest?, at now: Int64
+    _ way: Way, to peer: Digest?, at now: Int64
   ) throws -> [ParcelRecord] {
     try due(try ownParcels(), way, to: peer, at: now)
   }
 
   private func due(
-    _ all: [ParcelRecord], _ way: ParcelRecord.Ways, to peer: Digest?, at now: Int64
+    _ all: [ParcelRecord], _ way: Way, to peer: Digest?, at now: Int64
   ) throws -> [ParcelRecord] {
     guard !all.isEmpty else { return [] }
     let directory = WayDirectory(self)
     var due: [ParcelRecord] = []
     for record in all where peer == nil || record.peer == peer {
-      let order = WayOrder(record: record, peer: try directory.ways(to: record.peer), now: now)
+      let order = WayOrder(record: record, reach: try directory.reach(record.peer), now: now)
       if order.isTurn(of: way) { due.append(record) }
     }
     return due.sorted { ($0.createdAt, hexadecimal($0.id)) < ($1.createdAt, hexadecimal($1.id)) }
@@ -40,7 +40,7 @@ extension Post {
 
   /// The same with what is in them, at most 16 MiB at a time: to be asked again, when these were handed over, until nothing is left.
   package func outgoingParcels(
-    to peer: Digest? = nil, way: ParcelRecord.Ways, limit: Int = 64
+    to peer: Digest? = nil, way: Way, limit: Int = 64
   ) throws -> [OutgoingParcelPost] {
     try prepareParcels()
     var posts: [OutgoingParcelPost] = []
@@ -67,7 +67,7 @@ extension Post {
       record.accountAt = max(1, now)
       guard record.direction == .receipt else { return }
       // Nobody asks again whether something was read: what the server loses, a session brings.
-      record.ways = .session
+      record.ways = .init([.session])
       if record.state == .waiting { record.group = [] }
     }
     try noteUnderway(record)

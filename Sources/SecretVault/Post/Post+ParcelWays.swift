@@ -35,16 +35,4 @@ extension Post {
     else { return false }
     return try mayHaveMailbox(peer.digest)
   }
-
-}
-
-extension ParcelRecord {
-  /// Servers that have it; or else that carriers may get it.
-  var triedRoutes: [String] {
-    var routes: [String] = []
-    if accountAt > 0 { routes.append("account") }
-    if postedAt > 0 { routes.append("group") }
-    if routes.isEmpty, ways.contains(.carriers) { routes.append("carriers") }
-    return routes
-  }
 }

@@ -61,7 +61,7 @@ extension Post {
       record.postedAt = now
       // The group has word of an arrival, and nobody says when it was read there: no other way gets it as well. Whether
       // something was read nobody asks again: that goes in a session, too, as servers lose things.
-      if record.direction == .receipt { record.ways = record.tellsOfReading ? [.group, .session] : .group }
+      if record.direction == .receipt { record.ways = .init(record.tellsOfReading ? [.group, .session] : [.group]) }
       try database.updateParcel(record, from: before)
     }
     if let record = try database.parcel(id) { try noteUnderway(record) }
@@ -84,13 +84,13 @@ extension Post {
     let now = environment.now()
     let directory = WayDirectory(self)
     for record in try undecidedParcels() {
-      let order = WayOrder(record: record, peer: try directory.ways(to: record.peer), now: now)
+      let order = WayOrder(record: record, reach: try directory.reach(record.peer), now: now)
       if order.isTurn(of: .group) { folders.formUnion(try mailboxFolders(of: record.peer)) }
     }
     for owed in parcelMemory.owed.keys where usualWays(pigeonsOnly: !owed.usesServers).contains(.group) {
-      if try !directory.ways(to: owed.peer).hasAccount { folders.formUnion(try mailboxFolders(of: owed.peer)) }
+      if try !directory.reach(owed.peer).contains(.account) { folders.formUnion(try mailboxFolders(of: owed.peer)) }
     }
-    for entry in try deliveriesForParcels() where try !directory.ways(to: entry.entry.recipient).hasAccount {
+    for entry in try deliveriesForParcels() where try !directory.reach(entry.entry.recipient).contains(.account) {
       folders.formUnion(try mailboxFolders(of: entry.entry.recipient))
     }
     return folders
@@ -153,7 +153,7 @@ extension Post {
         try hasMailbox(Self.mailboxTag(group: group, card: before.peer), folder: folder)
       else { continue }
       if before.group.isEmpty {
-        let order = WayOrder(record: before, peer: try directory.ways(to: before.peer), now: now)
+        let order = WayOrder(record: before, reach: try directory.reach(before.peer), now: now)
         guard order.isTurn(of: .group) else { continue }
       } else if try nextFolder(of: before) != folder {
         continue
@@ -217,7 +217,7 @@ extension Post {
     let directory = WayDirectory(self)
     try makeDepositParcels(in: folder) { recipient in
       guard try hasMailbox(Self.mailboxTag(group: group, card: recipient), folder: folder) else { return false }
-      return try !directory.ways(to: recipient).hasAccount
+      return try !directory.reach(recipient).contains(.account)
     }
   }
 
@@ -229,10 +229,8 @@ extension Post {
     let directory = WayDirectory(self)
     var hasCarriers: Bool?
     try makeDepositParcels(in: []) { recipient in
-      let ways = try directory.ways(to: recipient)
-      let usual = usualWays()
-      if usual.contains(.account), ways.hasAccount { return true }
-      if usual.contains(.group), ways.hasMailbox { return false }
+      let (usual, reach) = (usualWays(), try directory.reach(recipient))
+      if let way = Way.allCases.first(where: { usual.contains($0) && reach.contains($0) }) { return way == .account }
       if let hasCarriers { return hasCarriers }
       let found = try carrying.mayMeetCarriers()
       hasCarriers = found

@@ -115,9 +115,8 @@ extension Post {
     func route(of record: ParcelRecord) -> String {
       if let way { return way.name }
       guard isKnown else { return "" }
-      if branch < ParcelProof.noBranch { return ParcelArrival.Way.carriers.name }
-      if record.accountAt > 0 { return ParcelArrival.Way.account.name }
-      return record.postedAt > 0 ? "group" : ""
+      if branch < ParcelProof.noBranch { return Way.carriers.name }
+      return Way.allCases.first { record.handedOver(by: $0) > 0 }?.name ?? ""
     }
   }
 

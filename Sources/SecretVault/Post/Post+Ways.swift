@@ -8,7 +8,7 @@ extension Post {
 
   /// The ways by which something new may go.
   func usualWays(pigeonsOnly: Bool = false) -> ParcelRecord.Ways {
-    pigeonsOnly || accounts.leavesServersOut() ? [.session, .carriers] : .all
+    pigeonsOnly || accounts.leavesServersOut() ? .init(Way.allCases.filter { !$0.usesServers }) : .all
   }
 
   /// Own parcels that are on their way.
@@ -29,18 +29,28 @@ extension Post {
 /// Looks up, once for each peer, by which servers it can be reached.
 final class WayDirectory {
   private let room: Post
-  private var known: [Digest: PeerWays] = [:]
+  private var known: [Digest: Set<Way>] = [:]
   private var isLoggedIn: Bool?
 
   init(_ room: Post) { self.room = room }
 
-  func ways(to peer: Digest) throws -> PeerWays {
-    if let ways = known[peer] { return ways }
-    let ways = PeerWays(hasAccount: try hasAccount(peer), hasMailbox: try room.mayHaveMailbox(peer))
-    known[peer] = ways
-    return ways
+  /// Ways with servers by which a peer can be reached, as far as is known here.
+  func reach(_ peer: Digest) throws -> Set<Way> {
+    if let known = known[peer] { return known }
+    let reach = Set(try Way.allCases.filter { try leads($0, to: peer) })
+    known[peer] = reach
+    return reach
   }
 
+  private func leads(_ way: Way, to peer: Digest) throws -> Bool {
+    switch way {
+    case .session, .carriers: false
+    case .account: try hasAccount(peer)
+    case .group: try room.mayHaveMailbox(peer)
+    }
+  }
+
+  /// This device is logged in somewhere, and the peer has an address.
   private func hasAccount(_ peer: Digest) throws -> Bool {
     let isOn: Bool
     if let isLoggedIn { isOn = isLoggedIn } else { isOn = try room.accounts.currentAccountAddress() != nil }

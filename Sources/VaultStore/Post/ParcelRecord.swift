@@ -17,26 +17,6 @@ package struct ParcelRecord: WireValue, Hashable, Sendable {
     case receipt
   }
 
-  /// Ways by which a parcel may go.
-  package struct Ways: OptionSet, Hashable, Sendable {
-    package let rawValue: UInt8
-
-    package init(rawValue: UInt8) { self.rawValue = rawValue }
-
-    /// In a session with the peer.
-    package static let session = Ways(rawValue: 1)
-    /// By this device's account on a server.
-    package static let account = Ways(rawValue: 2)
-    /// Through a group's servers.
-    package static let group = Ways(rawValue: 4)
-    /// By others' devices.
-    package static let carriers = Ways(rawValue: 8)
-    package static let all: Ways = [.session, .account, .group, .carriers]
-
-    /// Whether servers are among them.
-    package var hasServers: Bool { !isDisjoint(with: [.account, .group]) }
-  }
-
   package enum State: String, Hashable, Sendable, CaseIterable {
     /// A request or an answer is still to be posted; a received one is still to be answered.
     case waiting

@@ -1,18 +1,12 @@
 import VaultStore
 
-/// By which servers a peer can be reached, as far as is known here.
-struct PeerWays: Hashable, Sendable {
-  /// This device is logged in somewhere, and the peer has an address.
-  let hasAccount: Bool
-  /// The peer takes parcels in a group.
-  let hasMailbox: Bool
-}
-
-/// The order of ways for a parcel of this device's own: a session whenever there is one; an account and then a group's servers; carriers at once
-/// only where there is no server, and else, like the group, once the ways before have had their time. A receipt ends all of it.
+/// Whose turn it is for a parcel of this device's own. A session has it whenever there is one. Servers have their turns one after the other, and
+/// carriers theirs behind them: a way waits until those servers have had their time that stand before it and may bring the parcel. A receipt ends all
+/// of it.
 struct WayOrder {
   let record: ParcelRecord
-  let peer: PeerWays
+  /// Ways with servers by which its peer can be reached, as far as is known here.
+  let reach: Set<Way>
   let now: Int64
 
   /// Whether it is still to be brought to its peer.
@@ -22,19 +16,19 @@ struct WayOrder {
   }
 
   /// Whether it is this way's turn.
-  func isTurn(of way: ParcelRecord.Ways) -> Bool {
+  func isTurn(of way: Way) -> Bool {
     guard Self.isUnderWay(record, at: now), record.ways.contains(way) else { return false }
     return switch way {
     case .session: true
-    case .account: peer.hasAccount && isAccountDue
-    case .group: !record.group.isEmpty || !usesAccount || isOverdue
-    case .carriers: (!usesAccount && !usesGroup) || isOverdue
-    default: false
+    case .account: reach.contains(.account) && isAccountDue
+    case .group: !record.group.isEmpty || mayGo(by: way)
+    case .carriers: mayGo(by: way)
     }
   }
 
-  private var usesAccount: Bool { record.ways.contains(.account) && peer.hasAccount }
-  private var usesGroup: Bool { record.ways.contains(.group) && peer.hasMailbox }
+  private func mayGo(by way: Way) -> Bool {
+    isOverdue || !Way.allCases.prefix { $0 != way }.contains { record.ways.contains($0) && reach.contains($0) }
+  }
 
   /// By a clock that may have been set back.
   private var isOverdue: Bool { !(0..<ParcelTimes.patience).contains(now - record.createdAt) }
@@ -45,5 +39,14 @@ struct WayOrder {
     guard record.direction != .receipt else { return false }
     let pause = max(ParcelTimes.accountPatience, record.accountAt - record.createdAt)
     return !(0..<pause).contains(now - record.accountAt)
+  }
+}
+
+extension ParcelRecord {
+  /// Servers that have it; or else that carriers may get it.
+  var triedRoutes: [String] {
+    let servers = Way.allCases.filter { handedOver(by: $0) > 0 }
+    if servers.isEmpty, ways.contains(.carriers) { return [Way.carriers.name] }
+    return servers.map(\.name)
   }
 }
