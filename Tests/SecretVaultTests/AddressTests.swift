@@ -30,7 +30,7 @@ extension VaultTests {
 
     @Test func `one that answers nobody holds up the next for a moment, and is let go`() async throws {
       let opening = try opening([silent, world[1].address, gone])
-      let attempt = Task { try await opening.byNetwork() }
+      let attempt = Task { try await NetworkLink().open(opening) }
       // The pause may begin before what it is a pause after.
       #expect(
         try await eventually {
@@ -44,14 +44,14 @@ extension VaultTests {
     }
 
     @Test func `one where nobody listens holds up the next not at all`() async throws {
-      let conversation = try await opening([gone, world[1].address]).byNetwork()
+      let conversation = try await NetworkLink().open(try opening([gone, world[1].address]))
       #expect(conversation.place == world[1].address.description)
       #expect(world.network.dialled == [gone.description, world[1].address.description])
       await conversation.close()
     }
 
     @Test func `where the first answers at once the next isn't tried`() async throws {
-      await (try opening([world[1].address, gone, silent]).byNetwork()).close()
+      await (try await NetworkLink().open(try opening([world[1].address, gone, silent]))).close()
       #expect(world.network.dialled == [world[1].address.description])
     }
 
@@ -62,7 +62,7 @@ extension VaultTests {
       world.network.set(.slow(delay), at: other)
       world.set(.slow(delay), for: world[1])
       let opening = try opening([other, world[1].address])
-      let attempt = Task { try await opening.byNetwork() }
+      let attempt = Task { try await NetworkLink().open(opening) }
       await world.clock.isAwaited(delay, by: 2)
       world.clock.skip(delay)
       let conversation = try await attempt.value
@@ -74,7 +74,7 @@ extension VaultTests {
     @Test func `where none leads to the peer that is told at once, of the last`() async throws {
       world.set(.refuses, for: world[1])
       let opening = try opening([world[1].address, gone])
-      let failure = await #expect(throws: LinkFailure.self) { try await opening.byNetwork() }
+      let failure = await #expect(throws: LinkFailure.self) { try await NetworkLink().open(opening) }
       #expect(failure?.kind == .unreachable && failure?.reason.contains("no such host") == true)
     }
   }

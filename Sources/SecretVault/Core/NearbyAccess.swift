@@ -10,4 +10,6 @@ package struct NearbyAccess: Sendable {
   package let byteLimit: UInt64
   /// Whether Bluetooth is still to be used like that.
   let isWanted: @Sendable () -> Bool
+  /// Returns when it isn't any more; throws when it is cancelled.
+  let untilUnwanted: @Sendable () async throws -> Void
 }

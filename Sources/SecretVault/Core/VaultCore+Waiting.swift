@@ -26,4 +26,13 @@ extension VaultCore {
     }
     try await sleep(isHurried ? Self.settling.hurried : Self.settling.usual)
   }
+
+  /// Waits as long as the settings are such that this is so.
+  package func waitForSettings(while condition: () throws -> Bool) async throws {
+    while true {
+      let seen = settingsPulse.count
+      guard try condition() else { return }
+      try await wait(.seconds(60), for: settingsPulse, since: seen)
+    }
+  }
 }

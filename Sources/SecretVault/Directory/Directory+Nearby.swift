@@ -10,10 +10,14 @@ extension Directory {
     guard environment.connectNearby != nil, peer.introducer == nil else { return nil }
     let settings = core.nearbySettings()
     guard settings.isOn, let beacon = beacon(ofPeer: peer.digest) else { return nil }
-    return NearbyAccess(beacon: beacon, adapters: settings.adapters, byteLimit: settings.byteLimit) { [self] in
+    let core = core
+    let isWanted: @Sendable () -> Bool = {
       let now = core.nearbySettings()
       return now.isOn && now.adapters == settings.adapters
     }
+    return NearbyAccess(
+      beacon: beacon, adapters: settings.adapters, byteLimit: settings.byteLimit, isWanted: isWanted,
+      untilUnwanted: { try await core.waitForSettings(while: isWanted) })
   }
 
   private func beacon(ofPeer digest: Digest) -> BeaconKey? {

@@ -33,27 +33,6 @@ struct Conversation: Sendable {
     self.environment = environment
   }
 
-  /// Opens a session with exactly that peer, and greets: at one of its addresses, tried in turn, or over Bluetooth, tried at the same
-  /// time. The first session that comes about counts. `byteCount` is what is to be moved in it.
-  static func open(
-    _ recipient: Recipient, for byteCount: UInt64, identity: Identity, ownCard: PeerCard,
-    environment: VaultEnvironment, services: [PeerServiceKind] = PeerServiceKind.allCases
-  ) async throws(LinkFailure) -> Conversation {
-    let opening = Opening(
-      recipient: recipient, identity: identity, ownCard: ownCard, environment: environment, services: services)
-    guard let nearby = recipient.nearby else { return try await opening.byNetwork() }
-    guard byteCount <= nearby.byteLimit else {
-      // Said before anything is sent; what the network can carry goes by network.
-      let failure = LinkFailure.tooLargeForBluetooth(byteCount, limit: nearby.byteLimit)
-      guard !recipient.addresses.isEmpty else { throw failure }
-      do { return try await opening.byNetwork() } catch {
-        throw error.kind == .unreachable ? error.and(failure) : error
-      }
-    }
-    guard !recipient.addresses.isEmpty else { return try await opening.overBluetooth(nearby) }
-    return try await opening.byBoth(nearby)
-  }
-
   /// Greets over a fresh session, and doesn't wait to be greeted.
   static func greeted(
     _ session: PeerSession, _ recipient: Recipient, at place: String, byteLimit: UInt64?, milliseconds: Double,

@@ -57,17 +57,19 @@ package final class Links: Room {
         }
       }
     }
-    let conversation = try await Conversation.open(
-      recipient, for: asker.byteCount, identity: identity, ownCard: try shownCard(), environment: environment,
-      services: introductions.services)
+    let conversation = try await opening(recipient).conversation(for: asker.byteCount)
     trust.met(recipient, conversation.session.peerCard)
     do { return try await carryOut(id, asker, in: conversation) } catch {
       return try await carryOnByNetwork(id, asker, recipient, error, after: conversation)
     }
   }
 
-  private func shownCard() throws(LinkFailure) -> PeerCard {
-    do { return try core.ownCard() } catch { throw LinkFailure(local: error) }
+  private func opening(_ recipient: Recipient) throws(LinkFailure) -> Opening {
+    let card: PeerCard
+    do { card = try core.ownCard() } catch { throw LinkFailure(local: error) }
+    return Opening(
+      recipient: recipient, identity: identity, ownCard: card, environment: environment,
+      services: introductions.services)
   }
 
   /// What broke in the air goes on by network, if the peer can be reached there by now, and from where it stopped.
@@ -77,12 +79,10 @@ package final class Links: Room {
     guard broken.isNearby, failure.kind == .cutOff, !recipient.addresses.isEmpty, asker.isRepeatable else {
       throw failure
     }
-    let opening = Opening(
-      recipient: recipient, identity: identity, ownCard: try shownCard(), environment: environment,
-      services: introductions.services)
+    let opening = try opening(recipient)
     for _ in 0..<Self.networkTries {
       let conversation: Conversation
-      do { conversation = try await opening.byNetwork() } catch { throw failure }
+      do { conversation = try await NetworkLink().open(opening) } catch { throw failure }
       do { return try await carryOut(id, asker, in: conversation) } catch {
         // The peer may not have noticed yet that the other connection is no more.
         guard error.refusal == .busy else { throw error }
