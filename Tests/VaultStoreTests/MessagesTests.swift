@@ -420,7 +420,8 @@ func sampleParcel(
 ) throws -> ParcelRecord {
   ParcelRecord(
     id: sampleID(number), direction: direction, state: state, peer: try #require(message.peer), createdAt: 10,
-    expiresAt: 1000, seed: [UInt8](repeating: number, count: 32), message: message.id, ways: .init([.session, .carriers]),
+    expiresAt: 1000, seed: [UInt8](repeating: number, count: 32), message: message.id,
+    ways: .init([.session, .carriers]),
     accountAt: 5)
 }
 
