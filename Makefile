@@ -88,7 +88,7 @@ soak: ## run for hours what is too long for every change, or PARTS of it; before
 test-elsewhere: xmpp-servers release server build-tests ## run all tests as root and as a plain user on a desktop with all that could disturb them, in a container; as root
 	@scripts/setup redis-cli valgrind strip
 	@scripts/test-elsewhere "$(release_bin)"
-	@scripts/test-elsewhere "$(release_bin)" --filter 'ClipboardTests|EditorTests|JSONTests|VaultCLITests|VaultStoreTests|PeerLinkTests|VaultScanTests|SystemBusTests|RedisTests'
+	@scripts/test-elsewhere "$(release_bin)" --filter 'ClipboardTests|EditorTests|JSONTests|VaultCLITests|VaultDaemonTests|VaultStoreTests|PeerLinkTests|VaultScanTests|SystemBusTests|RedisTests'
 
 test-thread: setup xmpp-servers ## run the tests under the thread sanitizer, which finds data races
 	@scripts/setup redis-cli

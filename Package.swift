@@ -173,14 +173,21 @@ let package = Package(
       "VaultXMPP",
       ["Concurrency", "NetLink", "SecretVault", "VaultProtocol", "VaultStore", "XMPPRequests", "Sodium", logging]),
 
-    // Floor 6: the programs.
+    // Floor 6: the daemon of a vault, and the agent in it.
+    library(
+      "VaultDaemon",
+      [
+        "CShims", "Concurrency", "PeerAuth", "PeerLink", "SecretVault", "ShamirKit", "Sodium", "SystemBus",
+        "VaultGroups", "VaultStore", "VaultXMPP", "WireCodec", lifecycle, logging,
+      ]),
+
+    // Floor 7: the programs.
     .executableTarget(
       name: "VaultCLI",
       dependencies: [
-        "SecretVault", "VaultGroups", "VaultXMPP", "Grouper", "VaultStore", "VaultProtocol", "Courier", "PeerLink",
-        "PeerAuth",
-        "ShamirKit", "QRCode", "SealedPayload", "CallbackURL",
-        "SystemBus", "Sodium", "Concurrency", "WireCodec", "CShims", argumentParser, logging, lifecycle,
+        "VaultDaemon", "SecretVault", "VaultGroups", "VaultXMPP", "Grouper", "VaultStore", "VaultProtocol", "Courier",
+        "PeerLink", "PeerAuth", "ShamirKit", "QRCode", "SealedPayload", "CallbackURL", "Sodium", "Concurrency",
+        "CShims", argumentParser, logging,
       ],
       swiftSettings: settings, linkerSettings: hardened),
     .executableTarget(
@@ -266,10 +273,16 @@ let package = Package(
       name: "ScanTable", dependencies: ["ScanPictures", "QRCode"], path: "Tests/ScanTable", swiftSettings: settings),
     tests(of: "VaultScan", ["CompiledPreload", "QRCode", "ScanPictures", "CShims"], vectors: ["Preload"]),
     tests(
+      of: "VaultDaemon",
+      [
+        "Concurrency", "PeerAuth", "PeerLink", "SecretVault", "ShamirKit", "Sodium", "TestTime", "VaultStore",
+        "WireCodec", logging,
+      ]),
+    tests(
       of: "VaultCLI",
       [
-        "Courier", "MemoryScan", "SecretVault", "VaultStore", "PeerAuth", "PeerLink", "ShamirKit", "Sodium", "TestTime",
-        "Concurrency", "WireCodec", logging,
+        "Concurrency", "Courier", "PeerAuth", "SealedPayload", "SecretVault", "Sodium", "VaultProtocol", "VaultStore",
+        argumentParser, logging,
       ]),
     .testTarget(
       name: "EndToEndTests",

@@ -53,12 +53,9 @@ let package = Package(
 
     // Of the two programs, and of what carries bytes between peers, only the files that parse, and what those need.
     library("PeerLink", ["PeerAuth"]),
+    library("VaultDaemon", ["Concurrency", "SecretVault", "ShamirKit", "Sodium", "WireCodec"]),
     library(
-      "VaultCLI",
-      [
-        "SystemBus", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "ShamirKit", "Sodium", "Concurrency",
-        "WireCodec",
-      ]),
+      "VaultCLI", ["Concurrency", "VaultDaemon", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "Sodium"]),
     library("VaultScan", ["CZBar", "CPNG", "CJPEG"]),
 
     // Of a vault's groups, the files that parse letters and texts.
@@ -82,11 +79,9 @@ let package = Package(
     .executableTarget(
       name: "VaultFuzz",
       dependencies: [
-        "VaultCLI", "VaultScan", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit",
-        "CallbackURL", "Courier", "Grouper", "GroupLink", "HTTPRequests", "NetLink", "VaultGroups", "VaultXMPP",
-        "XMPPLink",
-        "XMPPRequests", "PeerLink",
-        "ShareServer", "SystemBus", "Sodium",
+        "VaultCLI", "VaultDaemon", "VaultScan", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth",
+        "SealedPayload", "ShamirKit", "CallbackURL", "Courier", "Grouper", "GroupLink", "HTTPRequests", "NetLink",
+        "VaultGroups", "VaultXMPP", "XMPPLink", "XMPPRequests", "PeerLink", "ShareServer", "SystemBus", "Sodium",
         "WireCodec", "CPNG", "CJPEG", "CFuzzer", grdb,
       ],
       swiftSettings: settings,

@@ -3,6 +3,7 @@ import Glibc
 import SecretVault
 import Sodium
 import Synchronization
+import VaultDaemon
 import VaultProtocol
 import VaultStore
 

@@ -3,6 +3,7 @@ import Logging
 import PeerAuth
 import PeerLink
 import SecretVault
+import VaultDaemon
 import VaultGroups
 import VaultStore
 import VaultXMPP
@@ -20,7 +21,7 @@ struct Composition {
     console = global.console
     folders = try Self.folders(global)
     let log = LineLogHandler.logger(level: logLevel)
-    let notifications = NotificationRunner { log.warning("\($0)") }
+    let notifications = NotificationRunner(line: { $0.json.text }, complain: { log.warning("\($0)") })
     self.notifications = notifications
     let alarm = AlarmClock()
     agent = AgentClient(folders) { [console] in

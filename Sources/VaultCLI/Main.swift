@@ -4,6 +4,7 @@ import Concurrency
 import Dispatch
 import Glibc
 import SecretVault
+import VaultDaemon
 
 /// Where the program starts: it protects the process, reads the arguments, runs the command, and ends with its code.
 @main

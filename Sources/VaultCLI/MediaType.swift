@@ -1,5 +1,6 @@
 import Glibc
 import SecretVault
+import VaultDaemon
 
 /// Media types of common files: a hint for who opens an item, told by the file's first bytes, or its name.
 enum MediaType {

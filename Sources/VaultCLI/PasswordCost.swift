@@ -1,6 +1,7 @@
 import Glibc
 import SecretVault
 import Sodium
+import VaultDaemon
 
 /// What a try of a password costs on this machine: time, which is measured, and memory.
 enum PasswordCost {

@@ -2,6 +2,7 @@ import Concurrency
 import Glibc
 import SecretVault
 import Sodium
+import VaultDaemon
 
 /// Reads QR codes through the program `vault-scan`, a process without keys. `docs/formats/qr.md` has its protocol.
 enum ScanHelper {

@@ -2,6 +2,7 @@ import Concurrency
 import Glibc
 import SecretVault
 import Sodium
+import VaultDaemon
 
 /// Opens the URL of an answer by the desktop's own program for that.
 ///

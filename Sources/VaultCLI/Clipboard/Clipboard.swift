@@ -2,6 +2,7 @@ import Glibc
 import SecretVault
 import Sodium
 import Synchronization
+import VaultDaemon
 
 /// Copies secrets to the clipboard, and sees to it that they don't stay there.
 enum Clipboard {

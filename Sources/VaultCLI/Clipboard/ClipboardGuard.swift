@@ -3,6 +3,7 @@ import Glibc
 import SecretVault
 import Sodium
 import Synchronization
+import VaultDaemon
 
 /// The process that stays behind to wipe the clipboard. It knows no secret: a key of its own, made for this once, and what the
 /// copied bytes hash to under it.

@@ -1,6 +1,7 @@
 import Glibc
 import SecretVault
 import Sodium
+import VaultDaemon
 
 /// The notes of a vault.
 struct ClipboardRecords {

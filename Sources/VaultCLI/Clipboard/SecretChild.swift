@@ -1,6 +1,7 @@
 import Glibc
 import SecretVault
 import Sodium
+import VaultDaemon
 
 /// A program that is given something secret, or gives it. What it says besides goes nowhere: those that serve a clipboard stay
 /// behind and would hold a pipe open.

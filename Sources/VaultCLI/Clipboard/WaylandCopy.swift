@@ -1,5 +1,6 @@
 import Glibc
 import SecretVault
+import VaultDaemon
 import VaultStore
 
 /// Starts `wl-copy` so that what it is given touches no disk.

@@ -1,11 +1,7 @@
 import ArgumentParser
-import Concurrency
-import Dispatch
 import Glibc
-import Logging
 import SecretVault
-import ServiceLifecycle
-import SystemBus
+import VaultDaemon
 
 /// `vault daemon`
 struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
@@ -65,47 +61,19 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     let presence = DaemonPresence(vault)
     try presence.announce(listening: [])
     if ble { _ = try vault.core.set(SettingKey.ble.rawValue, to: SettingKey.on) }
-    let listener = PeerListener(
-      vault: vault, fixed: listen.flatMap { ListenTarget($0) }, log: composition.environment.log,
-      console: global.console, presence: presence)
-    let nearby = NearbyListener(vault: vault, log: composition.environment.log, presence: presence)
-    let log = composition.environment.log
-    // The group's own log would print the insides of this program.
-    var configuration = ServiceGroupConfiguration(
-      services: [
-        OutboxRunner(vault: vault), DrillRunner(vault: vault), GroupRunner(vault: vault), MessageRunner(vault: vault),
-        MeetingRunner(vault: vault), AccountService(vault: vault), listener, nearby,
-      ],
-      gracefulShutdownSignals: [],
-      logger: Logger(label: "services") { _ in SwiftLogNoOpLogHandler() })
-    configuration.maximumGracefulShutdownDuration = .seconds(Self.patience)
-    let group = ServiceGroup(configuration: configuration)
-    let agent = Self.startAgent(composition, vault)
-    let sleepWatch = agent.flatMap { Self.watchSleep($0, log) }
-    defer {
-      sleepWatch?.stop()
-      agent?.stop()
+    let daemon = Daemon(
+      vault, composition.folders, presence, at: listen.flatMap { ListenTarget($0) }, log: composition.environment.log,
+      patience: Self.patience
+    ) { [console = global.console] place in
+      try console.result([place.map { "listening on \($0)" } ?? "not listening"], json: ["listening": JSONValue(place)])
     }
     // The signal thread of the program hands its signals on. A daemon outlives the terminal it was started from.
     Interruption.redirect { signal in
-      guard signal != SIGHUP else {
-        agent?.memory.lockAll("SIGHUP")
-        return
-      }
-      agent?.memory.lockAll("the daemon ends")
-      // A log that nobody reads any more holds up neither this nor the next signal.
-      Task { await group.triggerGracefulShutdown() }
+      guard signal != SIGHUP else { return daemon.lockAll("SIGHUP") }
       Interruption.end(afterMilliseconds: (UInt32(Self.patience) + 3) * 1000)
-      ServiceManager.notify("STOPPING=1")
-      Task { log.info("stopping") }
+      daemon.end()
     }
-    do {
-      try await group.run()
-    } catch {
-      let known = error is CancellationError ? nil : VaultError(known: error)
-      throw known
-        ?? VaultError(.other, "a part of the daemon ended by itself", hint: "its log may say why; start it again")
-    }
+    try await daemon.run()
   }
 
   /// What the daemon in the background is started with. The vault's folder may be given by a path from here: it stays here.
@@ -115,26 +83,5 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     }
     let flags = [("--ble", ble), ("--verbose", verbose), ("--json", global.json), ("--quiet", global.quiet)]
     return values + flags.filter(\.1).map(\.0)
-  }
-
-  /// The agent, unless another daemon of this vault has it. It can be done without.
-  private static func startAgent(_ composition: Composition, _ vault: Vault) -> AgentServer? {
-    let log = composition.environment.log
-    // A log that nobody reads any more holds up no locking.
-    let notes = DispatchQueue(label: "agent")
-    let memory = AgentMemory(
-      timeout: { vault.core.verifiedSetting(.agentTimeout).flatMap { SettingKey.milliseconds($0) } },
-      note: { line in notes.async { log.info("\(line)") } })
-    do { return try AgentServer.start(composition.folders, memory: memory) } catch {
-      log.warning("nothing can be unlocked here: \(VaultError(error).reason)")
-      return nil
-    }
-  }
-
-  /// Has everything locked before the machine sleeps, where somebody says when.
-  private static func watchSleep(_ agent: AgentServer, _ log: Logger) -> SleepWatch? {
-    SleepWatch.start(
-      paths: BusAddress.system, log: log, sleeping: { agent.memory.prepareForSleep() },
-      awake: { agent.memory.awake() })
   }
 }

@@ -3,6 +3,7 @@ import Glibc
 import PeerAuth
 import QRCode
 import SecretVault
+import VaultDaemon
 
 /// `vault id`
 struct IdentityCommand: AsyncParsableCommand, UnlockingCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import SecretVault
+import VaultDaemon
 
 /// `vault list`
 struct ListCommand: OpenedCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import SecretVault
 import ShamirKit
+import VaultDaemon
 
 /// `vault lock`
 struct LockCommand: AsyncParsableCommand, UnlockingCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import PeerAuth
 import SecretVault
+import VaultDaemon
 
 /// `vault peer list`
 struct PeerListCommand: OpenedCommand {

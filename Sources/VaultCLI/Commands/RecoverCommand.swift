@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 import SecretVault
 import Synchronization
+import VaultDaemon
 
 /// `vault recover`
 struct RecoverCommand: OpenedCommand {

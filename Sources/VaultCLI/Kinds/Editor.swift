@@ -1,6 +1,7 @@
 import Glibc
 import SecretVault
 import Sodium
+import VaultDaemon
 import VaultStore
 
 /// The user's editor on a file that lies in memory only.

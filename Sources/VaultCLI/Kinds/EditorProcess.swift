@@ -1,6 +1,7 @@
 import Glibc
 import SecretVault
 import Synchronization
+import VaultDaemon
 
 /// The shell that runs an editor, and what it has started, for the thread that takes signals.
 final class EditorProcess: Sendable {

@@ -1,6 +1,7 @@
 import Glibc
 import SecretVault
 import Sodium
+import VaultDaemon
 
 /// Secret bytes on their way in and out.
 enum SecretStream {

@@ -1,5 +1,6 @@
 import Glibc
 import SecretVault
+import VaultDaemon
 
 /// Where a command writes. Standard output carries results and nothing else; all other words go to standard error.
 struct Console: Sendable {
@@ -96,14 +97,5 @@ struct Console: Sendable {
       }
       done += written
     }
-  }
-}
-
-/// Words for the numbers of the C library.
-enum SystemError {
-  /// `No such file or directory`, …
-  static func text(_ number: Int32) -> String {
-    guard let words = strerror(number) else { return "error \(number)" }
-    return String(cString: words)
   }
 }

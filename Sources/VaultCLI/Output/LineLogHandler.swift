@@ -1,5 +1,6 @@
 import Glibc
 import Logging
+import VaultDaemon
 
 /// Writes a log to standard error, one line an event: `2026-11-21T03:15:54.120Z info: message key=value`.
 struct LineLogHandler: LogHandler {

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import VaultDaemon
 
 /// One line on the terminal that is drawn over and over: how far, how fast, how long still.
 ///

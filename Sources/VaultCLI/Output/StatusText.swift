@@ -1,4 +1,5 @@
 import SecretVault
+import VaultDaemon
 import VaultGroups
 import VaultStore
 

@@ -1,5 +1,6 @@
 import Glibc
 import SecretVault
+import VaultDaemon
 import VaultStore
 
 /// Files that hold nothing secret: pictures and cards.

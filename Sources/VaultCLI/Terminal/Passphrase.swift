@@ -1,6 +1,7 @@
 import Glibc
 import SecretVault
 import Sodium
+import VaultDaemon
 
 /// Where the passphrase comes from: a descriptor, a file, or a question on the terminal. Never argv, never the environment.
 enum Passphrase: Hashable, Sendable {

@@ -2,7 +2,7 @@ import ShamirKit
 import Sodium
 @testable import SystemBus
 
-@testable import VaultCLI
+@testable import VaultDaemon
 
 enum LocalSamples {
   static func all() throws -> [Sample] {

@@ -2,7 +2,7 @@ import Sodium
 import WireCodec
 
 @testable import SystemBus
-@testable import VaultCLI
+@testable import VaultDaemon
 
 /// What other processes of this machine say: commands to the agent, the agent to commands, and the system's bus.
 enum LocalTargets {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 import SealedPayload
 import SecretVault
+import VaultDaemon
 
 /// `vault item show`
 struct ItemShowCommand: OpenedCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SecretVault
+import VaultDaemon
 
 /// `vault carry`
 struct CarryCommand: AsyncParsableCommand {

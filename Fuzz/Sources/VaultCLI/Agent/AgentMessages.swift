@@ -1,1 +1,0 @@
-../../../../Sources/VaultCLI/Agent/AgentMessages.swift

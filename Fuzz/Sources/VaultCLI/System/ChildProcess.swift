@@ -1,1 +1,0 @@
-../../../../Sources/VaultCLI/System/ChildProcess.swift

@@ -1,1 +1,0 @@
-../../../../Sources/VaultCLI/System/Clocks.swift

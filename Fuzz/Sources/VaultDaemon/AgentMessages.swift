@@ -1,0 +1,1 @@
+../../../Sources/VaultDaemon/Agent/AgentMessages.swift

@@ -1,0 +1,1 @@
+../../../Sources/VaultDaemon/System/ChildProcess.swift
