@@ -22,7 +22,7 @@ enum CallbackOpener {
         hint: "print it with --print, or use `vault encrypt` and `vault decrypt`")
     }
     let process = try spawn(url)
-    let end = ChildProcess.milliseconds() + 10_000
+    let end = Clocks.milliseconds() + 10_000
     while true {
       var status: Int32 = 0
       let ended = waitpid(process, &status, WNOHANG)
@@ -31,7 +31,7 @@ enum CallbackOpener {
         return
       }
       // One that goes on has become the program it started.
-      guard ended == 0 || errno == EINTR, ChildProcess.milliseconds() < end else { return }
+      guard ended == 0 || errno == EINTR, Clocks.milliseconds() < end else { return }
       usleep(10_000)
     }
   }

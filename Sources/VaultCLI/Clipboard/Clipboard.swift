@@ -126,11 +126,11 @@ struct TerminalClipboard: ~Copyable {
   /// Waits for the time or for Enter, and overwrites what is there, unseen, with a space.
   func waitAndWipe(seconds: UInt32, notedIn path: String) throws {
     var waiting = pollfd(fd: terminal, events: 0, revents: 0)
-    let end = ChildProcess.milliseconds() + Int64(seconds) * 1000
-    while waiting.revents == 0, ChildProcess.milliseconds() < end {
+    let end = Clocks.milliseconds() + Int64(seconds) * 1000
+    while waiting.revents == 0, Clocks.milliseconds() < end {
       // What is typed is meant for whoever is in the foreground, which changes.
       waiting.events = isInForeground ? Int16(POLLIN) : 0
-      if poll(&waiting, 1, Int32(clamping: max(0, min(end - ChildProcess.milliseconds(), 250)))) <= 0 {
+      if poll(&waiting, 1, Int32(clamping: max(0, min(end - Clocks.milliseconds(), 250)))) <= 0 {
         waiting.revents = 0
       }
       if waiting.revents == Int16(POLLIN), !isInForeground { waiting.revents = 0 }

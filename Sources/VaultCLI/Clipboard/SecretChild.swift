@@ -18,10 +18,10 @@ struct SecretChild {
     let process = try start(input: ends.read, output: nil)
     ends.closeRead()
     _ = fcntl(ends.write, F_SETFL, O_NONBLOCK)
-    let limit = ChildProcess.milliseconds() + timeLimit
+    let limit = Clocks.milliseconds() + timeLimit
     input.withUnsafeBytes { bytes in
       var done = 0
-      while done < bytes.count, ChildProcess.milliseconds() < limit {
+      while done < bytes.count, Clocks.milliseconds() < limit {
         let count = write(ends.write, bytes.baseAddress.map { $0 + done }, bytes.count - done)
         if count > 0 { done += count }
         if count < 0, errno == EPIPE { break }
@@ -43,11 +43,11 @@ struct SecretChild {
     let process = try start(input: nil, output: ends.write)
     ends.closeWrite()
     _ = fcntl(ends.read, F_SETFL, O_NONBLOCK)
-    let until = ChildProcess.milliseconds() + timeLimit
+    let until = Clocks.milliseconds() + timeLimit
     var memory: SecretBytes
     do { memory = try SecretBytes(zeros: limit + 1) } catch { throw SecretText.noMemory }
     var count = 0
-    while count <= limit, ChildProcess.milliseconds() < until {
+    while count <= limit, Clocks.milliseconds() < until {
       let start = count
       let got = memory.withUnsafeMutableBytes { read(ends.read, $0.baseAddress.map { $0 + start }, $0.count - start) }
       if got == 0 { break }
@@ -74,13 +74,13 @@ struct SecretChild {
 
   private static func wait(for descriptor: Int32, _ events: Int16, until limit: Int64) {
     var waiting = pollfd(fd: descriptor, events: events, revents: 0)
-    _ = poll(&waiting, 1, Int32(clamping: max(1, limit - ChildProcess.milliseconds())))
+    _ = poll(&waiting, 1, Int32(clamping: max(1, limit - Clocks.milliseconds())))
   }
 
   private func end(_ process: pid_t, _ limit: Int64) throws -> Int32 {
     if let status = ChildProcess.reap(process, until: limit) { return ChildProcess.exitCode(status) }
     kill(-process, SIGKILL)
-    _ = ChildProcess.reap(process, until: ChildProcess.milliseconds() + 2000)
+    _ = ChildProcess.reap(process, until: Clocks.milliseconds() + 2000)
     throw VaultError(.other, "\(arguments[0]) did not finish in \(timeLimit / 1000) seconds")
   }
 }

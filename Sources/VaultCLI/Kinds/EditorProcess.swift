@@ -65,9 +65,9 @@ final class EditorProcess: Sendable {
 
   /// Whether all of them end in so many milliseconds.
   private static func wait(for processes: [ProcessTree.Member], _ limit: Int64) -> Bool {
-    let end = ChildProcess.milliseconds() + limit
+    let end = Clocks.milliseconds() + limit
     while processes.contains(where: \.isAlive) {
-      guard ChildProcess.milliseconds() < end else { return false }
+      guard Clocks.milliseconds() < end else { return false }
       usleep(10_000)
     }
     return true

@@ -114,7 +114,7 @@ final class AgentServer: Sendable {
       let isIdle = memory.isEmpty && connections.isEmpty
       _ = poll(&waiting, nfds_t(waiting.count), isIdle ? -1 : Self.interval)
       if waiting[0].revents != 0 { return }
-      let now = ChildProcess.milliseconds()
+      let now = Clocks.milliseconds()
       var left: [Connection] = []
       for (connection, state) in zip(connections, waiting.dropFirst(2)) {
         // What is there is taken, however late this thread had its turn.
@@ -135,7 +135,7 @@ final class AgentServer: Sendable {
     // Folder and mode keep other users out, and this would if they didn't.
     guard socket.isOwnUser else { return }
     if connections.count >= Self.connectionLimit { connections.removeFirst() }
-    connections.append(Connection(socket: socket, end: ChildProcess.milliseconds() + Self.patience))
+    connections.append(Connection(socket: socket, end: Clocks.milliseconds() + Self.patience))
   }
 
   /// Takes a connection's request and answers it. False if there is none yet; otherwise the connection has had its turn.

@@ -76,9 +76,9 @@ final class LocalSocket: Sendable {
   /// Waits until something can be received, or the other end has gone.
   func waitForMessage(milliseconds: Int32) -> Bool {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    let end = ChildProcess.milliseconds() + Int64(milliseconds)
+    let end = Clocks.milliseconds() + Int64(milliseconds)
     while true {
-      let left = Int32(clamping: end - ChildProcess.milliseconds())
+      let left = Int32(clamping: end - Clocks.milliseconds())
       let count = poll(&waiting, 1, max(0, left))
       if count > 0 { return true }
       guard count < 0, errno == EINTR, left > 0 else { return false }

@@ -56,7 +56,7 @@ package struct ChildProcess {
       throw error
     }
     pipes.closeChildEnds()
-    let end = Self.milliseconds() + timeLimit
+    let end = Clocks.milliseconds() + timeLimit
     let exchange = exchange(&pipes, input: input, until: end)
     pipes.closeAll()
     // It may have closed its output and go on.
@@ -65,7 +65,7 @@ package struct ChildProcess {
     }
     kill(-process, SIGKILL)
     // Nothing outlives that signal; only a process in the middle of a dead disk's work keeps it waiting.
-    _ = Self.reap(process, until: Self.milliseconds() + 2000)
+    _ = Self.reap(process, until: Clocks.milliseconds() + 2000)
     throw VaultError(.other, "\(arguments.first ?? path) \(exchange.failure ?? tooLate)")
   }
 
@@ -81,7 +81,7 @@ package struct ChildProcess {
       var status: Int32 = 0
       let ended = waitpid(process, &status, WNOHANG)
       if ended == process { return status }
-      guard ended == 0 || errno == EINTR, milliseconds() < end else { return nil }
+      guard ended == 0 || errno == EINTR, Clocks.milliseconds() < end else { return nil }
       usleep(pause)
       pause = min(pause * 2, 20_000)
     }
@@ -95,7 +95,7 @@ package struct ChildProcess {
     var collected: [[UInt8]] = [[], []]
     if input.isEmpty && !holdsInput { pipes.input.closeWrite() }
     while pipes.output.read >= 0 || pipes.errors.read >= 0 {
-      let left = end - Self.milliseconds()
+      let left = end - Clocks.milliseconds()
       guard left > 0 else { return ([], [], tooLate) }
       var waiting = [
         pollfd(fd: pipes.output.read, events: Int16(POLLIN), revents: 0),
@@ -132,13 +132,6 @@ package struct ChildProcess {
     [UInt8](unsafeUninitializedCapacity: 65536) { buffer, count in
       count = max(0, read(descriptor, buffer.baseAddress, buffer.count))
     }
-  }
-
-  /// Milliseconds of a clock that never jumps.
-  package static func milliseconds() -> Int64 {
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
   }
 
   /// The exit code that a shell would report.

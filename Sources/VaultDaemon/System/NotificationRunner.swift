@@ -79,9 +79,9 @@ package final class NotificationRunner: Sendable {
   /// Waits until all have ended, at most so many milliseconds. Says whether they have.
   @discardableResult
   package func finish(within limit: Int64) -> Bool {
-    let end = ChildProcess.milliseconds() + limit
+    let end = Clocks.milliseconds() + limit
     while state.withLock({ $0.running > 0 }) {
-      guard ChildProcess.milliseconds() < end else { return false }
+      guard Clocks.milliseconds() < end else { return false }
       usleep(5000)
     }
     return true
