@@ -16,10 +16,8 @@ struct PeerListener: Service {
   /// Is told where it listens from now on, nil where that is nowhere.
   let announce: @Sendable (String?) throws -> Void
 
-  /// How often the setting is looked at.
-  private static let glance = Duration.seconds(1)
-  /// Glances after which a place that could not be had is tried again.
-  private static let patience = 5
+  /// After which a place that could not be had is tried again.
+  private static let patience = Duration.seconds(5)
 
   func run() async throws {
     let descriptors = DescriptorLimit.raise()
@@ -39,6 +37,7 @@ struct PeerListener: Service {
   private func follow(_ last: ListenTarget, _ limits: TCPListener.Limits) async {
     var last = last
     while !Task.isCancelled {
+      let seen = vault.core.settingsPulse.count
       let target = fixed ?? (try? ListenTarget(vault)) ?? last
       last = target
       do {
@@ -46,7 +45,7 @@ struct PeerListener: Service {
       } catch {
         let words = VaultError(error).reason
         log.error("\(words); nobody is answered until that is possible, or the setting listen changes")
-        for _ in 0..<Self.patience where (try? ListenTarget(vault)) ?? target == target { await pause() }
+        try? await vault.core.wait(Self.patience, for: vault.core.settingsPulse, since: seen)
       }
     }
   }
@@ -78,13 +77,8 @@ struct PeerListener: Service {
 
   /// Returns when the setting says something else, or the task is cancelled. Settings that can't be read change nothing.
   private func waitForChange(from target: ListenTarget) async {
-    while !Task.isCancelled {
-      await pause()
-      if fixed == nil, let now = try? ListenTarget(vault), now != target { return }
-    }
+    try? await vault.core.waitForSettings { fixed != nil || (try? ListenTarget(vault)) ?? target == target }
   }
-
-  private func pause() async { try? await Task.sleep(for: Self.glance) }
 
   /// Why nothing can be listened to there, and what to do about it.
   static func failure(_ error: TransportError, at endpoint: (host: String, port: Int)) -> VaultError {

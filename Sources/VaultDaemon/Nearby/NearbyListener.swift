@@ -16,7 +16,7 @@ struct NearbyListener: Service {
     try BLEEquipment.find(try BLEAdapterChoice(setting: adapters))
   }
 
-  /// How often the setting is looked at.
+  /// Between two looks at the adapters, while one is missing.
   private static let glance = Duration.seconds(1)
   /// Glances after which it is looked for adapters that have come or gone, or have been switched on or off.
   private static let patience = 4
@@ -24,9 +24,8 @@ struct NearbyListener: Service {
   func run() async throws {
     await cancelWhenGracefulShutdown {
       while !Task.isCancelled {
-        let settings = vault.core.nearbySettings()
-        if settings.isOn { await serve(settings) }
-        await pause()
+        do { try await vault.core.waitForSettings { !vault.core.nearbySettings().isOn } } catch { return }
+        await serve(vault.core.nearbySettings())
       }
     }
   }
@@ -37,10 +36,9 @@ struct NearbyListener: Service {
   private func serve(_ settings: VaultCore.NearbySettings) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
-        while !Task.isCancelled {
+        try? await vault.core.waitForSettings {
           let now = vault.core.nearbySettings()
-          guard now.isOn, now.adapters == settings.adapters else { break }
-          await pause()
+          return now.isOn && now.adapters == settings.adapters
         }
       }
       group.addTask { await keepUp(settings.adapters) }
