@@ -18,13 +18,19 @@ extension VaultCore {
   ) async throws {
     let sleep = environment.sleep
     let longest = database.hearsOthers() ? longest : min(longest, Self.glance)
-    try await withThrowingTaskGroup(of: Void.self) { tasks in
-      tasks.addTask { try await sleep(longest) }
-      tasks.addTask { try await pulse.wait(since: count) }
+    let isStruck = try await withThrowingTaskGroup(of: Bool.self) { tasks in
+      tasks.addTask {
+        try await sleep(longest)
+        return false
+      }
+      tasks.addTask {
+        try await pulse.wait(since: count)
+        return true
+      }
       defer { tasks.cancelAll() }
-      try await tasks.next()
+      return try await tasks.next() ?? false
     }
-    try await sleep(isHurried ? Self.settling.hurried : Self.settling.usual)
+    if isStruck { try await sleep(isHurried ? Self.settling.hurried : Self.settling.usual) }
   }
 
   /// Waits as long as the settings are such that this is so.
