@@ -22,18 +22,8 @@ package struct Probe: PeerMessage {
 }
 
 /// "Yes", or "no, because".
-package struct ProbeAnswer: OutcomeMessage {
-  package static let type = MessageType.probeAnswer
-  /// The probe's number.
-  package let request: UInt64
-  /// Why not; nil for yes.
-  package let refusal: RefusalReason?
-
-  package init(request: UInt64, refusal: RefusalReason?) {
-    self.request = request
-    self.refusal = refusal
-  }
-}
+package typealias ProbeAnswer = OutcomeMessage<ProbeAnswerKind>
+package enum ProbeAnswerKind: MessageKind { package static let type = MessageType.probeAnswer }
 
 /// The dealer's offer of a share: header, number, sealed share. The fragment follows once it is wanted.
 package struct Offer: PeerMessage {
@@ -121,38 +111,13 @@ package struct OfferAnswer: PeerMessage {
 }
 
 /// One piece of a fragment on its way to its holder.
-package struct Piece: PieceMessage {
-  package static let type = MessageType.piece
-  package let request: UInt64
-  package let number: UInt64
-  package let bytes: [UInt8]
-
-  package init(request: UInt64, number: UInt64, bytes: [UInt8]) {
-    self.request = request
-    self.number = number
-    self.bytes = bytes
-  }
-}
+package typealias Piece = PieceMessage<PieceKind>
+package enum PieceKind: MessageKind { package static let type = MessageType.piece }
 
 /// "That was the last piece."
-package struct DepositEnd: NumberMessage {
-  package static let type = MessageType.depositEnd
-  /// The offer's number.
-  package let request: UInt64
-
-  package init(request: UInt64) { self.request = request }
-}
+package typealias DepositEnd = NumberMessage<DepositEndKind>
+package enum DepositEndKind: MessageKind { package static let type = MessageType.depositEnd }
 
 /// "It is durable here", or "no, because".
-package struct DepositResult: OutcomeMessage {
-  package static let type = MessageType.depositResult
-  /// The offer's number.
-  package let request: UInt64
-  /// Why not; nil once share and fragment are durable.
-  package let refusal: RefusalReason?
-
-  package init(request: UInt64, refusal: RefusalReason?) {
-    self.request = request
-    self.refusal = refusal
-  }
-}
+package typealias DepositResult = OutcomeMessage<DepositResultKind>
+package enum DepositResultKind: MessageKind { package static let type = MessageType.depositResult }

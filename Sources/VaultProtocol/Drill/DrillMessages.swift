@@ -1,37 +1,15 @@
-package import ShamirKit
-package import Sodium
 package import WireCodec
 
 // A drill is a release without the release: both sides prove that they hold a share, the requester first, and the holder
 // shows pieces of its fragment. Numbers of their own, so that nothing said in a drill can stand for a part of a release.
 
 /// "Do you still hold your share of the secret with this tag?"
-package struct DrillRequest: AskMessage {
-  package static let type = MessageType.drillRequest
-  package let request: UInt64
-  package let tag: Digest
-  package let headerDigest: Digest
-  package let epoch: UInt32
-
-  package init(request: UInt64, tag: Digest, headerDigest: Digest, epoch: UInt32) {
-    self.request = request
-    self.tag = tag
-    self.headerDigest = headerDigest
-    self.epoch = epoch
-  }
-}
+package typealias DrillRequest = AskMessage<DrillRequestKind>
+package enum DrillRequestKind: MessageKind { package static let type = MessageType.drillRequest }
 
 /// The holder's nonce. Sent whether or not the holder has such a share.
-package struct DrillChallenge: NonceMessage {
-  package static let type = MessageType.drillChallenge
-  package let request: UInt64
-  package let nonce: [UInt8]
-
-  package init(request: UInt64, nonce: [UInt8]) {
-    self.request = request
-    self.nonce = nonce
-  }
-}
+package typealias DrillChallenge = NonceMessage<DrillChallengeKind>
+package enum DrillChallengeKind: MessageKind { package static let type = MessageType.drillChallenge }
 
 /// The requester's proof, and its nonce for the holder's: drawn before the holder has said anything but its own nonce.
 package struct DrillProof: PeerMessage {
@@ -100,13 +78,22 @@ package struct DrillAnswer: PeerMessage {
 }
 
 /// "No, because." Other reasons than ``RefusalReason/unavailable`` only once the requester's proof has held.
-package struct DrillRefusal: RefusalMessage {
+package struct DrillRefusal: PeerMessage {
   package static let type = MessageType.drillRefusal
   package let request: UInt64
   package let reason: RefusalReason
 
   package init(request: UInt64, reason: RefusalReason) {
     self.request = request
+    self.reason = reason
+  }
+  package func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u64(request)
+    try write(reason, into: &writer)
+  }
+  package init(from reader: inout Reader) throws(WireError) {
+    request = try reader.u64("request")
+    guard let reason = try VaultProtocol.reason(from: &reader) else { throw .invalidValue(field: "reason") }
     self.reason = reason
   }
 }
@@ -148,32 +135,9 @@ package struct DrillPieceRequest: PeerMessage {
 }
 
 /// One piece with the hash path that ties it to its fragment's root.
-package struct DrillPiece: ProvenPieceMessage {
-  package static let type = MessageType.drillPiece
-  /// The drill's number.
-  package let request: UInt64
-  package let number: UInt64
-  package let path: MerklePath
-  package let bytes: [UInt8]
-
-  package init(request: UInt64, number: UInt64, path: MerklePath, bytes: [UInt8]) {
-    self.request = request
-    self.number = number
-    self.path = path
-    self.bytes = bytes
-  }
-}
+package typealias DrillPiece = ProvenPieceMessage<DrillPieceKind>
+package enum DrillPieceKind: MessageKind { package static let type = MessageType.drillPiece }
 
 /// The end of a drill's pieces, well or not.
-package struct DrillPiecesEnd: OutcomeMessage {
-  package static let type = MessageType.drillPiecesEnd
-  /// The drill's number.
-  package let request: UInt64
-  /// Why not all were shown; nil if they were.
-  package let refusal: RefusalReason?
-
-  package init(request: UInt64, refusal: RefusalReason?) {
-    self.request = request
-    self.refusal = refusal
-  }
-}
+package typealias DrillPiecesEnd = OutcomeMessage<DrillPiecesEndKind>
+package enum DrillPiecesEndKind: MessageKind { package static let type = MessageType.drillPiecesEnd }

@@ -33,18 +33,8 @@ package struct Introduction: PeerMessage {
 }
 
 /// "It is durable here", or "no, because".
-package struct IntroductionResult: OutcomeMessage {
-  package static let type = MessageType.introductionResult
-  /// The introduction's number.
-  package let request: UInt64
-  /// Why not; nil once it is durable.
-  package let refusal: RefusalReason?
-
-  package init(request: UInt64, refusal: RefusalReason?) {
-    self.request = request
-    self.refusal = refusal
-  }
-}
+package typealias IntroductionResult = OutcomeMessage<IntroductionResultKind>
+package enum IntroductionResultKind: MessageKind { package static let type = MessageType.introductionResult }
 
 /// "Have you newer cards of those who hold this secret?" Under the number of a release, or of the last drill, whose proof held.
 package struct CardRequest: PeerMessage {

@@ -53,43 +53,20 @@ package struct ItemAnswer: PeerMessage {
 }
 
 /// One piece of an item's ciphertext: 65536 bytes, the last one fewer.
-package struct ItemPiece: PieceMessage {
-  package static let type = MessageType.itemPiece
+package typealias ItemPiece = PieceMessage<ItemPieceKind>
+package enum ItemPieceKind: MessageKind { package static let type = MessageType.itemPiece }
+extension ItemPiece {
   /// Bytes of every piece but the last.
-  package static let byteCount = 65536
-  package let request: UInt64
-  package let number: UInt64
-  package let bytes: [UInt8]
-
-  package init(request: UInt64, number: UInt64, bytes: [UInt8]) {
-    self.request = request
-    self.number = number
-    self.bytes = bytes
-  }
+  package static var byteCount: Int { 65536 }
 }
 
 /// "That was the last piece."
-package struct ItemEnd: NumberMessage {
-  package static let type = MessageType.itemEnd
-  /// The offer's number.
-  package let request: UInt64
-
-  package init(request: UInt64) { self.request = request }
-}
+package typealias ItemEnd = NumberMessage<ItemEndKind>
+package enum ItemEndKind: MessageKind { package static let type = MessageType.itemEnd }
 
 /// "It is durable here, and waits for my user", or "no, because".
-package struct ItemResult: OutcomeMessage {
-  package static let type = MessageType.itemResult
-  /// The offer's number.
-  package let request: UInt64
-  /// Why not; nil once the item is durable.
-  package let refusal: RefusalReason?
-
-  package init(request: UInt64, refusal: RefusalReason?) {
-    self.request = request
-    self.refusal = refusal
-  }
-}
+package typealias ItemResult = OutcomeMessage<ItemResultKind>
+package enum ItemResultKind: MessageKind { package static let type = MessageType.itemResult }
 
 /// How an item's ciphertext is cut into pieces, and what it hashes to: BLAKE2b-256 over "vault/item-file/v1" and the pieces in
 /// order, a part each. It tells a receiver that takes an interrupted transfer up again whether what it has is right; the

@@ -238,9 +238,5 @@ package struct CourierTurn: PeerMessage {
 }
 
 /// "That was all." Said by the answerer.
-package struct CourierEnd: NumberMessage {
-  package static let type = MessageType.courierEnd
-  package let request: UInt64
-
-  package init(request: UInt64) { self.request = request }
-}
+package typealias CourierEnd = NumberMessage<CourierEndKind>
+package enum CourierEndKind: MessageKind { package static let type = MessageType.courierEnd }

@@ -3,32 +3,12 @@ package import Sodium
 package import WireCodec
 
 /// "Give me your share of the secret with this tag."
-package struct ReleaseRequest: AskMessage {
-  package static let type = MessageType.releaseRequest
-  package let request: UInt64
-  package let tag: Digest
-  package let headerDigest: Digest
-  package let epoch: UInt32
-
-  package init(request: UInt64, tag: Digest, headerDigest: Digest, epoch: UInt32) {
-    self.request = request
-    self.tag = tag
-    self.headerDigest = headerDigest
-    self.epoch = epoch
-  }
-}
+package typealias ReleaseRequest = AskMessage<ReleaseRequestKind>
+package enum ReleaseRequestKind: MessageKind { package static let type = MessageType.releaseRequest }
 
 /// The holder's nonce for any but a session's first release request, see ``OpeningChallenge``. Sent whether or not the holder has such a share.
-package struct Challenge: NonceMessage {
-  package static let type = MessageType.challenge
-  package let request: UInt64
-  package let nonce: [UInt8]
-
-  package init(request: UInt64, nonce: [UInt8]) {
-    self.request = request
-    self.nonce = nonce
-  }
-}
+package typealias Challenge = NonceMessage<ChallengeKind>
+package enum ChallengeKind: MessageKind { package static let type = MessageType.challenge }
 
 /// The requester's proof that it holds a share of the same secret, and the opening of its row.
 package struct Possession: PeerMessage {
@@ -163,32 +143,9 @@ package struct PieceRequest: PeerMessage {
 }
 
 /// One piece with the hash path that ties it to its fragment's root.
-package struct ProvenPiece: ProvenPieceMessage {
-  package static let type = MessageType.provenPiece
-  /// The release request's number.
-  package let request: UInt64
-  package let number: UInt64
-  package let path: MerklePath
-  package let bytes: [UInt8]
-
-  package init(request: UInt64, number: UInt64, path: MerklePath, bytes: [UInt8]) {
-    self.request = request
-    self.number = number
-    self.path = path
-    self.bytes = bytes
-  }
-}
+package typealias ProvenPiece = ProvenPieceMessage<ProvenPieceKind>
+package enum ProvenPieceKind: MessageKind { package static let type = MessageType.provenPiece }
 
 /// The end of a piece request, well or not.
-package struct PiecesEnd: OutcomeMessage {
-  package static let type = MessageType.piecesEnd
-  /// The release request's number.
-  package let request: UInt64
-  /// Why not all were sent; nil if they were.
-  package let refusal: RefusalReason?
-
-  package init(request: UInt64, refusal: RefusalReason?) {
-    self.request = request
-    self.refusal = refusal
-  }
-}
+package typealias PiecesEnd = OutcomeMessage<PiecesEndKind>
+package enum PiecesEndKind: MessageKind { package static let type = MessageType.piecesEnd }

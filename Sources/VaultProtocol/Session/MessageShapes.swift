@@ -2,54 +2,64 @@ package import ShamirKit
 package import Sodium
 package import WireCodec
 
-/// A message that consists of its request's number alone.
-package protocol NumberMessage: PeerMessage {
-  /// The number that ties it to a request.
-  var request: UInt64 { get }
-  init(request: UInt64)
+// Several messages have the same shape, and differ in their numbers alone.
+
+/// Tells a message from others of its shape.
+package protocol MessageKind: Sendable {
+  static var type: MessageType { get }
 }
 
-extension NumberMessage {
+/// A message that consists of its request's number alone.
+package struct NumberMessage<Kind: MessageKind>: PeerMessage {
+  package static var type: MessageType { Kind.type }
+  /// The number that ties it to a request.
+  package let request: UInt64
+
+  package init(request: UInt64) { self.request = request }
   package func encode(into writer: inout Writer) throws(WireError) { try writer.u64(request) }
-  package init(from reader: inout Reader) throws(WireError) { self.init(request: try reader.u64("request")) }
+  package init(from reader: inout Reader) throws(WireError) { request = try reader.u64("request") }
 }
 
 /// A message that says that something worked, or why it didn't.
-package protocol OutcomeMessage: PeerMessage {
+package struct OutcomeMessage<Kind: MessageKind>: PeerMessage {
+  package static var type: MessageType { Kind.type }
   /// The request's number.
-  var request: UInt64 { get }
+  package let request: UInt64
   /// Why not; nil if it worked.
-  var refusal: RefusalReason? { get }
-  /// An outcome of a request.
-  init(request: UInt64, refusal: RefusalReason?)
-}
+  package let refusal: RefusalReason?
 
-extension OutcomeMessage {
+  package init(request: UInt64, refusal: RefusalReason?) {
+    self.request = request
+    self.refusal = refusal
+  }
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try write(refusal, into: &writer)
   }
   package init(from reader: inout Reader) throws(WireError) {
-    let request = try reader.u64("request")
-    self.init(request: request, refusal: try reason(from: &reader))
+    request = try reader.u64("request")
+    refusal = try reason(from: &reader)
   }
 }
 
 /// A message that names a secret by its tag, to ask something about it.
-package protocol AskMessage: PeerMessage {
+package struct AskMessage<Kind: MessageKind>: PeerMessage {
+  package static var type: MessageType { Kind.type }
   /// Comes back in the answers.
-  var request: UInt64 { get }
+  package let request: UInt64
   /// ``AskTag`` of the secret.
-  var tag: Digest { get }
+  package let tag: Digest
   /// Digest of the requester's header.
-  var headerDigest: Digest { get }
+  package let headerDigest: Digest
   /// Epoch of the requester's share.
-  var epoch: UInt32 { get }
-  /// A question.
-  init(request: UInt64, tag: Digest, headerDigest: Digest, epoch: UInt32)
-}
+  package let epoch: UInt32
 
-extension AskMessage {
+  package init(request: UInt64, tag: Digest, headerDigest: Digest, epoch: UInt32) {
+    self.request = request
+    self.tag = tag
+    self.headerDigest = headerDigest
+    self.epoch = epoch
+  }
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.bytes(tag.bytes)
@@ -57,92 +67,78 @@ extension AskMessage {
     try writer.u32(epoch)
   }
   package init(from reader: inout Reader) throws(WireError) {
-    let request = try reader.u64("request")
-    let tag = try digest(from: &reader, "tag")
-    let headerDigest = try digest(from: &reader, "header digest")
-    self.init(request: request, tag: tag, headerDigest: headerDigest, epoch: try reader.u32("epoch"))
+    request = try reader.u64("request")
+    tag = try digest(from: &reader, "tag")
+    headerDigest = try digest(from: &reader, "header digest")
+    epoch = try reader.u32("epoch")
   }
 }
 
 /// A message with a nonce for a proof.
-package protocol NonceMessage: PeerMessage {
+package struct NonceMessage<Kind: MessageKind>: PeerMessage {
+  package static var type: MessageType { Kind.type }
   /// The request's number.
-  var request: UInt64 { get }
+  package let request: UInt64
   /// 32 fresh bytes, used once.
-  var nonce: [UInt8] { get }
-  /// A challenge.
-  init(request: UInt64, nonce: [UInt8])
-}
+  package let nonce: [UInt8]
 
-extension NonceMessage {
+  package init(request: UInt64, nonce: [UInt8]) {
+    self.request = request
+    self.nonce = nonce
+  }
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try write(nonce, count: 32, "nonce", into: &writer)
   }
   package init(from reader: inout Reader) throws(WireError) {
-    let request = try reader.u64("request")
-    self.init(request: request, nonce: try reader.bytes(32, "nonce"))
-  }
-}
-
-/// A message that says no, and why.
-package protocol RefusalMessage: PeerMessage {
-  /// The request's number.
-  var request: UInt64 { get }
-  /// Why.
-  var reason: RefusalReason { get }
-  init(request: UInt64, reason: RefusalReason)
-}
-
-extension RefusalMessage {
-  package func encode(into writer: inout Writer) throws(WireError) {
-    try writer.u64(request)
-    try write(reason, into: &writer)
-  }
-  package init(from reader: inout Reader) throws(WireError) {
-    let request = try reader.u64("request")
-    guard let reason = try VaultProtocol.reason(from: &reader) else { throw .invalidValue(field: "reason") }
-    self.init(request: request, reason: reason)
+    request = try reader.u64("request")
+    nonce = try reader.bytes(32, "nonce")
   }
 }
 
 /// A message with a piece of what was offered before.
-package protocol PieceMessage: PeerMessage {
+package struct PieceMessage<Kind: MessageKind>: PeerMessage {
+  package static var type: MessageType { Kind.type }
   /// The offer's number.
-  var request: UInt64 { get }
+  package let request: UInt64
   /// The piece's number, from 0.
-  var number: UInt64 { get }
-  var bytes: [UInt8] { get }
-  init(request: UInt64, number: UInt64, bytes: [UInt8])
-}
+  package let number: UInt64
+  package let bytes: [UInt8]
 
-extension PieceMessage {
+  package init(request: UInt64, number: UInt64, bytes: [UInt8]) {
+    self.request = request
+    self.number = number
+    self.bytes = bytes
+  }
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.u64(number)
     try writer.bytes32(bytes)
   }
   package init(from reader: inout Reader) throws(WireError) {
-    let request = try reader.u64("request")
-    let number = try reader.u64("piece")
-    self.init(request: request, number: number, bytes: try reader.bytes32(limit: 65536, "piece bytes"))
+    request = try reader.u64("request")
+    number = try reader.u64("piece")
+    bytes = try reader.bytes32(limit: 65536, "piece bytes")
   }
 }
 
 /// A message with a piece of a fragment, and the hash path that ties it to its fragment's root.
-package protocol ProvenPieceMessage: PeerMessage {
+package struct ProvenPieceMessage<Kind: MessageKind>: PeerMessage {
+  package static var type: MessageType { Kind.type }
   /// The number of the request under which possession was proved.
-  var request: UInt64 { get }
+  package let request: UInt64
   /// The piece's number.
-  var number: UInt64 { get }
+  package let number: UInt64
   /// Path from its leaf to the root.
-  var path: MerklePath { get }
-  var bytes: [UInt8] { get }
-  /// A piece.
-  init(request: UInt64, number: UInt64, path: MerklePath, bytes: [UInt8])
-}
+  package let path: MerklePath
+  package let bytes: [UInt8]
 
-extension ProvenPieceMessage {
+  package init(request: UInt64, number: UInt64, path: MerklePath, bytes: [UInt8]) {
+    self.request = request
+    self.number = number
+    self.path = path
+    self.bytes = bytes
+  }
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
     try writer.u64(number)
@@ -150,9 +146,9 @@ extension ProvenPieceMessage {
     try writer.bytes32(bytes)
   }
   package init(from reader: inout Reader) throws(WireError) {
-    let request = try reader.u64("request")
-    let number = try reader.u64("piece")
-    let path = try MerklePath(from: &reader)
-    self.init(request: request, number: number, path: path, bytes: try reader.bytes32(limit: 65536, "piece bytes"))
+    request = try reader.u64("request")
+    number = try reader.u64("piece")
+    path = try MerklePath(from: &reader)
+    bytes = try reader.bytes32(limit: 65536, "piece bytes")
   }
 }

@@ -55,19 +55,9 @@ package struct Unsupported: PeerMessage {
 }
 
 /// "Are you there?"
-package struct Ping: NumberMessage {
-  package static let type = MessageType.ping
-  /// Comes back in the answer.
-  package let request: UInt64
-
-  package init(request: UInt64) { self.request = request }
-}
+package typealias Ping = NumberMessage<PingKind>
+package enum PingKind: MessageKind { package static let type = MessageType.ping }
 
 /// "I am."
-package struct Pong: NumberMessage {
-  package static let type = MessageType.pong
-  /// The ping's number.
-  package let request: UInt64
-
-  package init(request: UInt64) { self.request = request }
-}
+package typealias Pong = NumberMessage<PongKind>
+package enum PongKind: MessageKind { package static let type = MessageType.pong }

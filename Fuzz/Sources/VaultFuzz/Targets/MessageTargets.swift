@@ -86,14 +86,15 @@ enum MessageTargets {
 
   /// The bytes that a message encodes to. A reason that only later versions know is read as a failure of the peer's.
   private static func expected<Message: PeerMessage>(_ body: [UInt8], _ message: Message.Type) -> [UInt8] {
-    let hasReason =
-      message is any OutcomeMessage.Type || message is any RefusalMessage.Type || message == Refusal.self
-      || message == OfferAnswer.self || message == ItemAnswer.self || message == GroupReply.self
+    let withReason: [any PeerMessage.Type] = [
+      ProbeAnswer.self, OfferAnswer.self, DepositResult.self, Refusal.self, PiecesEnd.self, DrillRefusal.self,
+      DrillPiecesEnd.self, IntroductionResult.self, ItemAnswer.self, ItemResult.self, GroupReply.self,
+    ]
     // Behind the reason of a refusal there may be a time, behind that of a reply what was asked for.
     let place = message == Refusal.self || message == GroupReply.self ? 8 : body.count - 1
-    guard hasReason, body.indices.contains(place), body[place] != 0, RefusalReason(rawValue: body[place]) == nil else {
-      return body
-    }
+    guard withReason.contains(where: { $0 == message }), body.indices.contains(place), body[place] != 0,
+      RefusalReason(rawValue: body[place]) == nil
+    else { return body }
     return body.with(place, [RefusalReason.internalFailure.rawValue])
   }
 
