@@ -294,7 +294,7 @@ extension VaultTests {
 
     @Test func `a share released again and again fills neither the log nor the alarms`() async throws {
       // All within a minute.
-      try await release(AnswererDialogue.releaseLimit, sessions: 2)
+      try await release(ReleaseAnswerer.limit, sessions: 2)
       #expect(try releases() == 1 + LineAllowance.perMinute)
       let notifications = world.notifications
       #expect(

@@ -23,34 +23,37 @@ private enum Kind: CaseIterable {
   case courierGreeting, courierOffers, courierPiece, courierTaken, courierTurn
 }
 
-private func message(_ kind: Kind, _ request: UInt64) throws -> PeerRequest {
-  switch kind {
-  case .hello: .hello(Hello(services: PeerServiceKind.allCases))
-  case .unknown: .unknown(0x0401)
-  case .ping: .ping(Ping(request: request))
-  case .probe: .probe(Probe(request: request, fragmentByteCount: 1))
-  case .offer: .offer(offer(request))
-  case .piece: .piece(Piece(request: request, number: 0, bytes: [1]))
-  case .depositEnd: .depositEnd(DepositEnd(request: request))
-  case .releaseRequest: .releaseRequest(try releaseRequest(request))
-  case .possession: .possession(try possession(request))
-  case .pieceRequest: .pieceRequest(PieceRequest(request: request, first: 0, count: 1))
-  case .drillRequest: .drillRequest(try drillRequest(request))
-  case .drillProof: .drillProof(DrillProof(possession: try possession(request), nonce: otherNonce))
-  case .drillPieceRequest: .drillPieceRequest(DrillPieceRequest(request: request, numbers: [0, 3]))
-  case .itemOffer: .itemOffer(try itemOffer(request))
-  case .itemPiece: .itemPiece(ItemPiece(request: request, number: 0, bytes: [1]))
-  case .itemEnd: .itemEnd(ItemEnd(request: request))
-  case .groupLetter: .groupLetter(GroupLetter(request: request, purpose: .joining, content: [1, 2]))
-  case .introduction: .introduction(introduction(request))
-  case .cardRequest: .cardRequest(CardRequest(request: request, known: []))
-  case .courierGreeting: .courier(.greeting(CourierGreeting(request: request, copies: [], takes: true, receipts: [])))
-  case .courierOffers:
-    .courier(.offers(CourierOffers(request: request, receipts: [], offers: [try MeetingParcel().offer])))
-  case .courierPiece: .courier(.piece(try MeetingParcel().piece(request, 0)))
-  case .courierTaken: .courier(.taken(CourierTaken(request: request, copy: try MeetingParcel().copy, outcome: .known)))
-  case .courierTurn: .courier(.turn(CourierTurn(request: request, replies: [])))
-  }
+private func message(_ kind: Kind, _ request: UInt64) throws -> Exchanges.Request {
+  let message: (any PeerMessage)? =
+    switch kind {
+    case .hello: Hello(services: PeerServiceKind.allCases)
+    case .unknown: nil
+    case .ping: Ping(request: request)
+    case .probe: Probe(request: request, fragmentByteCount: 1)
+    case .offer: offer(request)
+    case .piece: Piece(request: request, number: 0, bytes: [1])
+    case .depositEnd: DepositEnd(request: request)
+    case .releaseRequest: try releaseRequest(request)
+    case .possession: try possession(request)
+    case .pieceRequest: PieceRequest(request: request, first: 0, count: 1)
+    case .drillRequest: try drillRequest(request)
+    case .drillProof: DrillProof(possession: try possession(request), nonce: otherNonce)
+    case .drillPieceRequest: DrillPieceRequest(request: request, numbers: [0, 3])
+    case .itemOffer: try itemOffer(request)
+    case .itemPiece: ItemPiece(request: request, number: 0, bytes: [1])
+    case .itemEnd: ItemEnd(request: request)
+    case .groupLetter: GroupLetter(request: request, purpose: .joining, content: [1, 2])
+    case .introduction: introduction(request)
+    case .cardRequest: CardRequest(request: request, known: [])
+    case .courierGreeting: CourierGreeting(request: request, copies: [], takes: true, receipts: [])
+    case .courierOffers:
+      CourierOffers(request: request, receipts: [], offers: [try MeetingParcel().offer])
+    case .courierPiece: try MeetingParcel().piece(request, 0)
+    case .courierTaken: CourierTaken(request: request, copy: try MeetingParcel().copy, outcome: .known)
+    case .courierTurn: CourierTurn(request: request, replies: [])
+    }
+  guard let message else { return try Exchanges.Request(number: 0x0401, body: [UInt8]().span.bytes) }
+  return try Exchanges.Request(message)
 }
 
 private func introduction(_ request: UInt64) -> Introduction {
@@ -82,11 +85,11 @@ private let nonce = [UInt8](repeating: 9, count: 32)
 private let otherNonce = [UInt8](repeating: 8, count: 32)
 
 /// A dialogue that has come to a place.
-private func dialogue(at place: Place) throws -> AnswererDialogue {
-  var dialogue = AnswererDialogue(opening: opening)
+private func dialogue(at place: Place) throws -> Exchanges {
+  var dialogue = Exchanges(opening: opening)
   func challenge(_ number: UInt64) throws {
-    if case .challenge = try dialogue.receive(message(.releaseRequest, number)) {
-      dialogue.challenged(try releaseRequest(number), nonce: nonce)
+    if case .release(.challenge) = try dialogue.receive(message(.releaseRequest, number)) {
+      dialogue.release.challenged(try releaseRequest(number), nonce: nonce)
     }
   }
   func judge() throws {
@@ -99,51 +102,51 @@ private func dialogue(at place: Place) throws -> AnswererDialogue {
   case .greeting, .idle: break
   case .depositing:
     _ = try dialogue.receive(message(.offer, 7))
-    dialogue.began(offer(7), from: 0)
+    dialogue.deposit.began(offer(7), from: 0)
   case .depositingRest:
     _ = try dialogue.receive(message(.offer, 7))
-    dialogue.began(offer(7), from: 1)
+    dialogue.deposit.began(offer(7), from: 1)
   case .offerRefused: _ = try dialogue.receive(message(.offer, 7))
   case .receivingItem:
     _ = try dialogue.receive(message(.itemOffer, 7))
-    dialogue.began(try itemOffer(7))
+    dialogue.item.began(try itemOffer(7))
   case .greeted, .offered, .replied, .receivingParcel, .turned, .giving:
     _ = try dialogue.receive(message(.courierGreeting, 7))
     if place == .greeted { break }
     _ = try dialogue.receive(message(.courierOffers, 7))
     if place == .offered { break }
-    dialogue.wants([try MeetingParcel().copy])
+    dialogue.meeting.wants([try MeetingParcel().copy])
     if place == .replied { break }
     if place == .receivingParcel {
       _ = try dialogue.receive(message(.courierPiece, 7))
       break
     }
     _ = try dialogue.receive(message(.courierTurn, 7))
-    if place == .giving { dialogue.gave(try MeetingParcel().copy) }
+    if place == .giving { dialogue.meeting.gave(try MeetingParcel().copy) }
   case .challenged: try challenge(7)
   case .challengedForDrill, .drillJudged, .drilled:
     _ = try dialogue.receive(message(.drillRequest, 7))
-    dialogue.challengedForDrill(try drillRequest(7), nonce: nonce)
+    dialogue.drill.challenged(try drillRequest(7), nonce: nonce)
     if place == .challengedForDrill { break }
     _ = try dialogue.receive(message(.drillProof, 7))
-    if place == .drilled { dialogue.drilled(request: 7) }
+    if place == .drilled { dialogue.drill.drilled(request: 7) }
   case .judged: try judge()
   case .judgedAndAsked:
     try judge()
     _ = try dialogue.receive(message(.pieceRequest, 7))
   case .released, .depositingAfterRelease, .challengedAfterRelease:
     try judge()
-    try dialogue.released(request: 7)
+    try dialogue.release.released(request: 7)
     if place == .depositingAfterRelease {
       _ = try dialogue.receive(message(.offer, 8))
-      dialogue.began(offer(8), from: 0)
+      dialogue.deposit.began(offer(8), from: 0)
     }
     if place == .challengedAfterRelease { try challenge(8) }
   }
   return dialogue
 }
 
-private func place(_ place: Place) throws -> AnswererDialogue { try dialogue(at: place) }
+private func place(_ place: Place) throws -> Exchanges { try dialogue(at: place) }
 
 /// What may come at each place, and under which number. Everything else ends the session.
 private func isExpected(_ kind: Kind, _ request: UInt64, at place: Place) -> Bool {
@@ -194,37 +197,38 @@ private func isDropped(_ kind: Kind, _ request: UInt64, at place: Place) -> Bool
 @Suite("The answerer's dialogue")
 struct AnswererDialogueTests {
   /// Whether a step is the one for a kind of message, with that message's contents.
-  private func isStep(_ step: AnswererDialogue.Step, for kind: Kind, _ request: UInt64) throws -> Bool {
+  private func isStep(_ step: Exchanges.Step, for kind: Kind, _ request: UInt64) throws -> Bool {
     switch (kind, step) {
-    case (.hello, .greet(let hello)): hello == Hello(services: PeerServiceKind.allCases)
+    case (.hello, .session(.hello(let hello))): hello == Hello(services: PeerServiceKind.allCases)
     case (.unknown, .unsupported(let number)): number == 0x0401
-    case (.ping, .pong(let pong)): pong == Pong(request: request)
-    case (.probe, .considerProbe(let probe)): probe == Probe(request: request, fragmentByteCount: 1)
-    case (.offer, .considerOffer(let taken)): taken == offer(request)
-    case (.piece, .store(let piece)): piece == Piece(request: request, number: 0, bytes: [1])
-    case (.depositEnd, .completeDeposit(let end)): end == DepositEnd(request: request)
-    case (.releaseRequest, .challenge(let taken)), (.releaseRequest, .awaitProof(let taken)):
+    case (.ping, .session(.ping(let ping))): ping == Ping(request: request)
+    case (.probe, .deposit(.considerProbe(let probe))): probe == Probe(request: request, fragmentByteCount: 1)
+    case (.offer, .deposit(.considerOffer(let taken))): taken == offer(request)
+    case (.piece, .deposit(.store(let piece))): piece == Piece(request: request, number: 0, bytes: [1])
+    case (.depositEnd, .deposit(.complete(let end))): end == DepositEnd(request: request)
+    case (.releaseRequest, .release(.challenge(let taken))), (.releaseRequest, .release(.awaitProof(let taken))):
       try taken == releaseRequest(request)
-    case (.possession, .judge(let possession, let taken, let over)):
+    case (.possession, .release(.judge(let possession, let taken, let over))):
       try possession.request == request && taken == releaseRequest(request) && [opening, nonce].contains(over)
-    case (.pieceRequest, .sendPieces(let pieces)): pieces == PieceRequest(request: request, first: 0, count: 1)
-    case (.drillRequest, .challengeDrill(let taken)): try taken == drillRequest(request)
-    case (.drillProof, .judgeDrill(let proof, let taken, nonce)):
+    case (.pieceRequest, .release(.sendPieces(let pieces))):
+      pieces == PieceRequest(request: request, first: 0, count: 1)
+    case (.drillRequest, .drill(.challenge(let taken))): try taken == drillRequest(request)
+    case (.drillProof, .drill(.judge(let proof, let taken, nonce))):
       try proof.nonce == otherNonce && proof.possession.request == request && taken == drillRequest(request)
-    case (.drillPieceRequest, .showPieces(let pieces)):
+    case (.drillPieceRequest, .drill(.showPieces(let pieces))):
       pieces == DrillPieceRequest(request: request, numbers: [0, 3])
-    case (.itemOffer, .considerItem(let taken)): try taken == itemOffer(request)
-    case (.itemPiece, .storeItem(let piece)): piece == ItemPiece(request: request, number: 0, bytes: [1])
-    case (.itemEnd, .completeItem(let end)): end == ItemEnd(request: request)
-    case (.groupLetter, .considerLetter(let letter)):
+    case (.itemOffer, .item(.offer(let taken))): try taken == itemOffer(request)
+    case (.itemPiece, .item(.piece(let piece))): piece == ItemPiece(request: request, number: 0, bytes: [1])
+    case (.itemEnd, .item(.end(let end))): end == ItemEnd(request: request)
+    case (.groupLetter, .groupLetter(let letter)):
       letter == GroupLetter(request: request, purpose: .joining, content: [1, 2])
-    case (.introduction, .considerIntroduction(let taken)): taken == introduction(request)
-    case (.cardRequest, .giveCards(let taken)): taken == CardRequest(request: request, known: [])
-    case (.courierGreeting, .considerCourier(let message)), (.courierOffers, .considerCourier(let message)),
-      (.courierPiece, .considerCourier(let message)), (.courierTaken, .considerCourier(let message)),
-      (.courierTurn, .considerCourier(let message)):
-      try PeerRequest.courier(message).number == VaultProtocolTests.message(kind, request).number
-        && message.request == request
+    case (.introduction, .introduction(.introduction(let taken))): taken == introduction(request)
+    case (.cardRequest, .introduction(.cards(let taken))): taken == CardRequest(request: request, known: [])
+    case (.courierGreeting, .meeting(.greeting(let greeting))): greeting.request == request
+    case (.courierOffers, .meeting(.offers(let offers))): offers.request == request
+    case (.courierPiece, .meeting(.piece(let piece))): piece.request == request
+    case (.courierTaken, .meeting(.taken(let taken))): taken.request == request
+    case (.courierTurn, .meeting(.turn(let turn))): turn.request == request
     default: false
     }
   }
@@ -238,9 +242,9 @@ struct AnswererDialogueTests {
         do throws(ProtocolError) {
           let step = try dialogue.receive(message)
           #expect(isExpected(kind, request, at: place), "\(kind) \(request)")
-          if case .drop = step {
-            #expect(isDropped(kind, request, at: place), "\(kind) \(request)")
-          } else {
+          switch step {
+          case .deposit(.drop), .release(.drop): #expect(isDropped(kind, request, at: place), "\(kind) \(request)")
+          default:
             #expect((try? isStep(step, for: kind, request)) == true, "\(kind) \(request)")
             #expect(!isDropped(kind, request, at: place), "\(kind) \(request)")
           }
@@ -255,7 +259,7 @@ struct AnswererDialogueTests {
 
   @Test("greets once")
   func oneGreeting() throws {
-    var dialogue = AnswererDialogue(opening: opening)
+    var dialogue = Exchanges(opening: opening)
     _ = try dialogue.receive(message(.hello, 0))
     let again = try message(.hello, 0)
     #expect(throws: ProtocolError.unexpectedMessage(0x0001)) { _ = try dialogue.receive(again) }
@@ -277,11 +281,12 @@ struct AnswererDialogueTests {
       var dialogue = try place(.offerRefused)
       for (number, count) in pieces.enumerated() {
         let piece = Piece(request: 7, number: UInt64(number), bytes: [UInt8](repeating: 1, count: count))
+        let message = try Exchanges.Request(piece)
         do throws(ProtocolError) {
-          guard case .drop = try dialogue.receive(.piece(piece)) else { return false }
+          guard case .deposit(.drop) = try dialogue.receive(message) else { return false }
         } catch { return false }
       }
-      guard case .drop = try dialogue.receive(message(.depositEnd, 7)) else { return false }
+      guard case .deposit(.drop) = try dialogue.receive(message(.depositEnd, 7)) else { return false }
       let late = try message(.piece, 7)
       #expect(throws: ProtocolError.unexpectedMessage(0x0105)) { _ = try dialogue.receive(late) }
       return true
@@ -308,17 +313,21 @@ struct AnswererDialogueTests {
     _ = try dialogue.receive(message(.offer, 8))
     let old = try message(.piece, 7)
     #expect(throws: ProtocolError.unexpectedMessage(0x0105)) { _ = try dialogue.receive(old) }
-    guard case .drop = try dialogue.receive(message(.piece, 8)) else { throw ProtocolError.unexpectedMessage(0) }
+    guard case .deposit(.drop) = try dialogue.receive(message(.piece, 8)) else {
+      throw ProtocolError.unexpectedMessage(0)
+    }
   }
 
   @Test("drops the pieces of a deposit that are there already, as far as they may have been sent ahead")
   func knownPieces() throws {
     var dialogue = try dialogue(at: .depositingRest)
-    let known = PeerRequest.piece(Piece(request: 7, number: 0, bytes: [UInt8](repeating: 1, count: 65_536)))
-    guard case .drop = try dialogue.receive(known) else { throw ProtocolError.unexpectedMessage(0) }
+    let known = try Exchanges.Request(Piece(request: 7, number: 0, bytes: [UInt8](repeating: 1, count: 65_536)))
+    guard case .deposit(.drop) = try dialogue.receive(known) else { throw ProtocolError.unexpectedMessage(0) }
     for number in UInt64(1)..<3 {
       let piece = Piece(request: 7, number: number, bytes: [UInt8](repeating: 1, count: 65_536))
-      guard case .store(piece) = try dialogue.receive(.piece(piece)) else { throw ProtocolError.unexpectedMessage(0) }
+      guard case .deposit(.store(piece)) = try dialogue.receive(.init(piece)) else {
+        throw ProtocolError.unexpectedMessage(0)
+      }
     }
     let more = try message(.piece, 7)
     #expect(throws: ProtocolError.unexpectedMessage(0x0105)) { _ = try dialogue.receive(more) }
@@ -336,15 +345,15 @@ struct AnswererDialogueTests {
   @Test("takes the first request's proof over the session's own challenge, and later ones over nonces of their own")
   func openingChallenge() throws {
     var dialogue = try dialogue(at: .idle)
-    guard case .awaitProof = try dialogue.receive(message(.releaseRequest, 7)),
-      case .judge(_, _, opening) = try dialogue.receive(message(.possession, 7)),
-      case .challenge = try dialogue.receive(message(.releaseRequest, 8))
+    guard case .release(.awaitProof) = try dialogue.receive(message(.releaseRequest, 7)),
+      case .release(.judge(_, _, opening)) = try dialogue.receive(message(.possession, 7)),
+      case .release(.challenge) = try dialogue.receive(message(.releaseRequest, 8))
     else {
       Issue.record("not the opening challenge, or more than once")
       return
     }
-    dialogue.challenged(try releaseRequest(8), nonce: nonce)
-    guard case .judge(_, _, nonce) = try dialogue.receive(message(.possession, 8)) else {
+    dialogue.release.challenged(try releaseRequest(8), nonce: nonce)
+    guard case .release(.judge(_, _, nonce)) = try dialogue.receive(message(.possession, 8)) else {
       Issue.record("not the nonce that was drawn")
       return
     }
@@ -370,13 +379,13 @@ struct AnswererDialogueTests {
   @Test("hands a proof over with the nonce that was drawn last, not an earlier one")
   func freshNonce() throws {
     var dialogue = try dialogue(at: .judged)
-    guard case .challenge = try dialogue.receive(message(.releaseRequest, 7)) else {
+    guard case .release(.challenge) = try dialogue.receive(message(.releaseRequest, 7)) else {
       Issue.record("no challenge")
       return
     }
     let fresh = [UInt8](repeating: 10, count: 32)
-    dialogue.challenged(try releaseRequest(7), nonce: fresh)
-    guard case .judge(_, _, fresh) = try dialogue.receive(message(.possession, 7)) else {
+    dialogue.release.challenged(try releaseRequest(7), nonce: fresh)
+    guard case .release(.judge(_, _, fresh)) = try dialogue.receive(message(.possession, 7)) else {
       Issue.record("not the fresh nonce")
       return
     }
@@ -386,7 +395,7 @@ struct AnswererDialogueTests {
   func noPiecesWithoutRelease() throws {
     var dialogue = try dialogue(at: .judged)
     let request = try message(.pieceRequest, 7)
-    guard case .drop = try dialogue.receive(request) else { throw ProtocolError.unexpectedMessage(0) }
+    guard case .release(.drop) = try dialogue.receive(request) else { throw ProtocolError.unexpectedMessage(0) }
     #expect(throws: ProtocolError.unexpectedMessage(0x0206)) { _ = try dialogue.receive(request) }
     var later = try place(.judged)
     _ = try later.receive(message(.ping, 8))
@@ -397,7 +406,7 @@ struct AnswererDialogueTests {
   func severalReleases() throws {
     var dialogue = try dialogue(at: .challengedAfterRelease)
     _ = try dialogue.receive(message(.possession, 8))
-    try dialogue.released(request: 8)
+    try dialogue.release.released(request: 8)
     for request in [UInt64(7), 8, 7, 8] {
       #expect(try isStep(dialogue.receive(message(.pieceRequest, request)), for: .pieceRequest, request))
     }
@@ -407,13 +416,13 @@ struct AnswererDialogueTests {
   func releaseLimit() throws {
     var dialogue = try dialogue(at: .idle)
     for request in UInt64(0)..<64 {
-      if case .challenge = try dialogue.receive(message(.releaseRequest, request)) {
-        dialogue.challenged(try releaseRequest(request), nonce: nonce)
+      if case .release(.challenge) = try dialogue.receive(message(.releaseRequest, request)) {
+        dialogue.release.challenged(try releaseRequest(request), nonce: nonce)
       }
       _ = try dialogue.receive(message(.possession, request))
-      try dialogue.released(request: request)
+      try dialogue.release.released(request: request)
     }
-    #expect(throws: ProtocolError.unexpectedMessage(0x0201)) { try dialogue.released(request: 64) }
+    #expect(throws: ProtocolError.unexpectedMessage(0x0201)) { try dialogue.release.released(request: 64) }
     let pieces = try message(.pieceRequest, 64)
     #expect(throws: ProtocolError.unexpectedMessage(0x0206)) { _ = try dialogue.receive(pieces) }
     #expect(try isStep(dialogue.receive(message(.pieceRequest, 63)), for: .pieceRequest, 63))
@@ -433,14 +442,14 @@ struct AnswererDialogueTests {
   func drillPieces() throws {
     var dialogue = try dialogue(at: .drilled)
     let full = (0..<UInt64(DrillPieceRequest.countLimit)).map { $0 }
-    for _ in 0..<(AnswererDialogue.drillPieceLimit / full.count) {
-      _ = try dialogue.receive(.drillPieceRequest(DrillPieceRequest(request: 7, numbers: full)))
+    for _ in 0..<(DrillAnswerer.pieceLimit / full.count) {
+      _ = try dialogue.receive(.init(DrillPieceRequest(request: 7, numbers: full)))
     }
-    let more = PeerRequest.drillPieceRequest(DrillPieceRequest(request: 7, numbers: [0]))
+    let more = try Exchanges.Request(DrillPieceRequest(request: 7, numbers: [0]))
     #expect(throws: ProtocolError.unexpectedMessage(0x0306)) { _ = try dialogue.receive(more) }
     dialogue = try place(.drilled)
     _ = try dialogue.receive(message(.drillRequest, 8))
-    dialogue.challengedForDrill(try drillRequest(8), nonce: nonce)
+    dialogue.drill.challenged(try drillRequest(8), nonce: nonce)
     _ = try dialogue.receive(message(.drillProof, 8))
     #expect(throws: ProtocolError.unexpectedMessage(0x0306)) { _ = try dialogue.receive(more) }
   }
@@ -448,7 +457,7 @@ struct AnswererDialogueTests {
   @Test("takes at most 16 letters in a session")
   func letterLimit() throws {
     var dialogue = try dialogue(at: .idle)
-    for request in 0..<UInt64(AnswererDialogue.letterLimit) {
+    for request in 0..<UInt64(GroupLetterAnswerer.limit) {
       _ = try dialogue.receive(message(.groupLetter, request))
     }
     let more = try message(.groupLetter, 2000)
@@ -458,7 +467,7 @@ struct AnswererDialogueTests {
   @Test("takes at most 64 introductions in a session")
   func introductionLimit() throws {
     var dialogue = try dialogue(at: .idle)
-    for request in 0..<UInt64(AnswererDialogue.introductionLimit) {
+    for request in 0..<UInt64(IntroductionAnswerer.introductionLimit) {
       _ = try dialogue.receive(message(.introduction, request))
     }
     let more = try message(.introduction, 2000)
@@ -468,9 +477,9 @@ struct AnswererDialogueTests {
   @Test("takes at most 1024 drills in a session")
   func drillLimit() throws {
     var dialogue = try dialogue(at: .idle)
-    for request in 0..<UInt64(AnswererDialogue.drillLimit) {
+    for request in 0..<UInt64(DrillAnswerer.limit) {
       _ = try dialogue.receive(message(.drillRequest, request))
-      dialogue.challengedForDrill(try drillRequest(request), nonce: nonce)
+      dialogue.drill.challenged(try drillRequest(request), nonce: nonce)
       _ = try dialogue.receive(message(.drillProof, request))
     }
     let more = try message(.drillRequest, 2000)

@@ -10,11 +10,11 @@ struct MeetingDialogueTests {
   init() throws { parcel = try MeetingParcel() }
 
   /// A dialogue in a meeting of number 7, to which these parcels were offered.
-  private func offered(_ offers: [CourierOffer]) throws -> AnswererDialogue {
-    var dialogue = AnswererDialogue(opening: [])
-    _ = try dialogue.receive(.hello(Hello(services: [.courier])))
-    _ = try dialogue.receive(.courier(.greeting(greeting(7))))
-    _ = try dialogue.receive(.courier(.offers(CourierOffers(request: 7, receipts: [], offers: offers))))
+  private func offered(_ offers: [CourierOffer]) throws -> Exchanges {
+    var dialogue = Exchanges(opening: [])
+    _ = try dialogue.receive(.init(Hello(services: [.courier])))
+    _ = try dialogue.receive(.init(greeting(7)))
+    _ = try dialogue.receive(.init(CourierOffers(request: 7, receipts: [], offers: offers)))
     return dialogue
   }
 
@@ -25,11 +25,11 @@ struct MeetingDialogueTests {
   /// What the dialogue says to these pieces of parcels that it wants.
   private func refusal(_ pieces: [CourierPiece], _ offers: [CourierOffer]) throws -> ProtocolError? {
     var dialogue = try offered(offers)
-    dialogue.wants(offers.map(\.copy))
-    return refusal(pieces.map { .courier(.piece($0)) }, &dialogue)
+    dialogue.meeting.wants(offers.map(\.copy))
+    return refusal(try pieces.map { try .init($0) }, &dialogue)
   }
 
-  private func refusal(_ messages: [PeerRequest], _ dialogue: inout AnswererDialogue) -> ProtocolError? {
+  private func refusal(_ messages: [Exchanges.Request], _ dialogue: inout Exchanges) -> ProtocolError? {
     do throws(ProtocolError) {
       for message in messages { _ = try dialogue.receive(message) }
       return nil
@@ -65,12 +65,12 @@ struct MeetingDialogueTests {
 
   @Test("takes no parcel that it doesn't want, and none that wasn't offered")
   func wanted() throws {
-    let piece = PeerRequest.courier(.piece(parcel.piece(7, 0)))
+    let piece = try Exchanges.Request(parcel.piece(7, 0))
     var unwanted = try offered([parcel.offer])
-    unwanted.wants([try .fresh()])
+    unwanted.meeting.wants([try .fresh()])
     #expect(refusal([piece], &unwanted) == .unexpectedMessage(0x3004))
     var unknown = try offered([try sampleOffer()])
-    unknown.wants([parcel.copy])
+    unknown.meeting.wants([parcel.copy])
     #expect(refusal([piece], &unknown) == .unexpectedMessage(0x3004))
     var unsaid = try offered([parcel.offer])
     #expect(refusal([piece], &unsaid) == .unexpectedMessage(0x3004))
@@ -78,58 +78,58 @@ struct MeetingDialogueTests {
 
   @Test("has its turn only between parcels")
   func turn() throws {
-    let turn = PeerRequest.courier(.turn(CourierTurn(request: 7, replies: [])))
+    let turn = try Exchanges.Request(CourierTurn(request: 7, replies: []))
     var dialogue = try offered([parcel.offer])
-    dialogue.wants([parcel.copy])
-    #expect(refusal([.courier(.piece(parcel.piece(7, 0)))], &dialogue) == nil)
+    dialogue.meeting.wants([parcel.copy])
+    #expect(try refusal([.init(parcel.piece(7, 0))], &dialogue) == nil)
     var early = dialogue
     #expect(refusal([turn], &early) == .unexpectedMessage(0x3006))
-    #expect(refusal([.courier(.piece(parcel.piece(7, 1))), turn], &dialogue) == nil)
+    #expect(try refusal([.init(parcel.piece(7, 1)), turn], &dialogue) == nil)
     #expect(refusal([turn], &dialogue) == .unexpectedMessage(0x3006))
   }
 
   @Test("waits for a word about each parcel that it gives, and about no other, and then takes all requests again")
   func giving() throws {
-    func taken(_ id: ParcelCopy) -> PeerRequest {
-      .courier(.taken(CourierTaken(request: 7, copy: id, outcome: .known)))
+    func taken(_ id: ParcelCopy) throws -> Exchanges.Request {
+      try .init(CourierTaken(request: 7, copy: id, outcome: .known))
     }
     var dialogue = try offered([])
-    #expect(refusal([.courier(.turn(CourierTurn(request: 7, replies: [])))], &dialogue) == nil)
+    #expect(try refusal([.init(CourierTurn(request: 7, replies: []))], &dialogue) == nil)
     var early = dialogue
-    #expect(refusal([taken(parcel.copy)], &early) == .unexpectedMessage(0x3005))
-    dialogue.gave(parcel.copy)
-    #expect(refusal([taken(parcel.copy)], &dialogue) == nil)
+    #expect(try refusal([taken(parcel.copy)], &early) == .unexpectedMessage(0x3005))
+    dialogue.meeting.gave(parcel.copy)
+    #expect(try refusal([taken(parcel.copy)], &dialogue) == nil)
     let next = try ParcelCopy.fresh()
-    dialogue.gave(next)
+    dialogue.meeting.gave(next)
     var other = dialogue
-    #expect(refusal([taken(parcel.copy)], &other) == .unexpectedMessage(0x3005))
-    #expect(refusal([taken(next)], &dialogue) == nil)
-    #expect(refusal([.ping(Ping(request: 8))], &dialogue) == .unexpectedMessage(0x0003))
-    dialogue.metToTheEnd()
-    #expect(refusal([.ping(Ping(request: 8))], &dialogue) == nil)
+    #expect(try refusal([taken(parcel.copy)], &other) == .unexpectedMessage(0x3005))
+    #expect(try refusal([taken(next)], &dialogue) == nil)
+    #expect(try refusal([.init(Ping(request: 8))], &dialogue) == .unexpectedMessage(0x0003))
+    dialogue.meeting.metToTheEnd()
+    #expect(try refusal([.init(Ping(request: 8))], &dialogue) == nil)
   }
 
   @Test("happens at most 8 times in a session")
   func meetings() throws {
     var dialogue = try offered([])
-    dialogue.metToTheEnd()
-    for request in 1..<UInt64(AnswererDialogue.meetingLimit) {
-      #expect(refusal([.courier(.greeting(greeting(request)))], &dialogue) == nil)
-      dialogue.metToTheEnd()
+    dialogue.meeting.metToTheEnd()
+    for request in 1..<UInt64(MeetingAnswerer.limit) {
+      #expect(try refusal([.init(greeting(request))], &dialogue) == nil)
+      dialogue.meeting.metToTheEnd()
     }
-    #expect(refusal([.courier(.greeting(greeting(9)))], &dialogue) == .unexpectedMessage(0x3001))
+    #expect(try refusal([.init(greeting(9))], &dialogue) == .unexpectedMessage(0x3001))
   }
 
   @Test("is no part of a deposit, whatever is said of it there")
   func none() throws {
-    var dialogue = AnswererDialogue(opening: [])
+    var dialogue = Exchanges(opening: [])
     let offer = Offer(request: 7, index: 1, sealedShare: [], header: [])
-    #expect(refusal([.hello(Hello(services: [])), .offer(offer)], &dialogue) == nil)
-    dialogue.began(offer, from: 0)
-    dialogue.wants([parcel.copy])
-    dialogue.gave(parcel.copy)
-    dialogue.metToTheEnd()
-    #expect(refusal([.courier(.greeting(greeting(7)))], &dialogue) == .unexpectedMessage(0x3001))
-    #expect(refusal([.depositEnd(DepositEnd(request: 7))], &dialogue) == nil)
+    #expect(try refusal([.init(Hello(services: [])), .init(offer)], &dialogue) == nil)
+    dialogue.deposit.began(offer, from: 0)
+    dialogue.meeting.wants([parcel.copy])
+    dialogue.meeting.gave(parcel.copy)
+    dialogue.meeting.metToTheEnd()
+    #expect(try refusal([.init(greeting(7))], &dialogue) == .unexpectedMessage(0x3001))
+    #expect(try refusal([.init(DepositEnd(request: 7))], &dialogue) == nil)
   }
 }

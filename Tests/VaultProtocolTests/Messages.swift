@@ -125,33 +125,39 @@ func largestMessages() throws -> [any PeerMessage] {
   ] + largestMeetingMessages() + sampleMessages()
 }
 
-extension PeerRequest {
+extension Exchanges.Request {
+  /// A message as it would be read.
+  init(_ message: any PeerMessage) throws {
+    let body = try message.encoded()
+    self = try Self(number: type(of: message).type.rawValue, body: body.span.bytes)
+  }
+
   /// The parsed message, encoded again; nil for a number without a meaning.
   func encodedAgain() throws(WireError) -> [UInt8]? {
-    switch self {
-    case .hello(let message): try message.encoded()
-    case .ping(let message): try message.encoded()
-    case .probe(let message): try message.encoded()
-    case .offer(let message): try message.encoded()
-    case .piece(let message): try message.encoded()
-    case .depositEnd(let message): try message.encoded()
-    case .releaseRequest(let message): try message.encoded()
-    case .possession(let message): try message.encoded()
-    case .pieceRequest(let message): try message.encoded()
-    case .drillRequest(let message): try message.encoded()
-    case .drillProof(let message): try message.encoded()
-    case .drillPieceRequest(let message): try message.encoded()
-    case .itemOffer(let message): try message.encoded()
-    case .itemPiece(let message): try message.encoded()
-    case .itemEnd(let message): try message.encoded()
+    switch content {
+    case .session(.hello(let message)): try message.encoded()
+    case .session(.ping(let message)): try message.encoded()
+    case .deposit(.probe(let message)): try message.encoded()
+    case .deposit(.offer(let message)): try message.encoded()
+    case .deposit(.piece(let message)): try message.encoded()
+    case .deposit(.end(let message)): try message.encoded()
+    case .release(.release(let message)): try message.encoded()
+    case .release(.possession(let message)): try message.encoded()
+    case .release(.pieces(let message)): try message.encoded()
+    case .drill(.drill(let message)): try message.encoded()
+    case .drill(.proof(let message)): try message.encoded()
+    case .drill(.pieces(let message)): try message.encoded()
+    case .item(.offer(let message)): try message.encoded()
+    case .item(.piece(let message)): try message.encoded()
+    case .item(.end(let message)): try message.encoded()
     case .groupLetter(let message): try message.encoded()
-    case .introduction(let message): try message.encoded()
-    case .cardRequest(let message): try message.encoded()
-    case .courier(.greeting(let message)): try message.encoded()
-    case .courier(.offers(let message)): try message.encoded()
-    case .courier(.piece(let message)): try message.encoded()
-    case .courier(.taken(let message)): try message.encoded()
-    case .courier(.turn(let message)): try message.encoded()
+    case .introduction(.introduction(let message)): try message.encoded()
+    case .introduction(.cards(let message)): try message.encoded()
+    case .meeting(.greeting(let message)): try message.encoded()
+    case .meeting(.offers(let message)): try message.encoded()
+    case .meeting(.piece(let message)): try message.encoded()
+    case .meeting(.taken(let message)): try message.encoded()
+    case .meeting(.turn(let message)): try message.encoded()
     case .unknown: nil
     }
   }

@@ -13,8 +13,8 @@ struct PeerRequestTests {
     .courierGreeting, .courierOffers, .courierPiece, .courierTaken, .courierTurn,
   ]
 
-  private func parsed(_ number: UInt16, _ body: [UInt8]) throws(ProtocolError) -> PeerRequest {
-    try PeerRequest(number: number, body: body.span.bytes)
+  private func parsed(_ number: UInt16, _ body: [UInt8]) throws(ProtocolError) -> Exchanges.Request {
+    try Exchanges.Request(number: number, body: body.span.bytes)
   }
 
   /// Whether the bytes are taken. If so, they must be the one encoding of what they say.
@@ -47,7 +47,8 @@ struct PeerRequestTests {
     let requests = Set(Self.requests.map(\.rawValue))
     let body = try Randomness.bytes(40)
     for number in UInt16.min...(.max) where !requests.contains(number) {
-      guard case .unknown(number) = try parsed(number, body) else {
+      let request = try parsed(number, body)
+      guard case .unknown = request.content, request.number == number else {
         Issue.record("\(number)")
         continue
       }

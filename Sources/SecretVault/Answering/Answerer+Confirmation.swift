@@ -21,7 +21,7 @@ extension Answerer {
       return .internalFailure
     }
     // Its dealer would take the silence for the end.
-    guard knowsConsent else { return .notAccepted }
+    guard greeting.offers(.consent) else { return .notAccepted }
     if let parcelEnd { return try await confirm(offer, header, until: parcelEnd) }
     let answerer = self
     guard let request = try await offPool({ try answerer.beginAsking(header, for: time) }) else { return .busy }

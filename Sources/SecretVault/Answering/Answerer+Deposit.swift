@@ -24,8 +24,19 @@ extension Answerer {
   /// Pieces after which a partial deposit is made durable, so that a cut does not lose much.
   private static let checkpointInterval: UInt64 = 256
 
+  mutating func carryOut(_ step: DepositAnswerer.Step) async throws {
+    switch step {
+    case .considerProbe(let probe):
+      try await reply(ProbeAnswer(request: probe.request, refusal: refusal(adding: probe.fragmentByteCount)))
+    case .considerOffer(let offer): try await consider(offer)
+    case .store(let piece): store(piece)
+    case .complete(let end): try await complete(end)
+    case .drop: break
+    }
+  }
+
   /// Decides about an offer, cheap checks first, and answers with the first piece that is missing.
-  mutating func consider(_ offer: Offer) async throws {
+  private mutating func consider(_ offer: Offer) async throws {
     // Taking a large deposit up again means reading and hashing all that is there.
     let answerer = self
     var decision = try await offPool { try answerer.examine(offer) }
@@ -44,7 +55,7 @@ extension Answerer {
     case .complete:
       try await reply(OfferAnswer(request: offer.request, verdict: .complete))
     case .take(let deposit):
-      dialogue.began(offer, from: deposit.receiver.nextPiece)
+      exchanges.deposit.began(offer, from: deposit.receiver.nextPiece)
       self.deposit = deposit
       try await reply(OfferAnswer(request: offer.request, verdict: .wants(from: deposit.receiver.nextPiece)))
     }
@@ -198,7 +209,7 @@ extension Answerer {
   }
 
   /// Takes a piece. What goes wrong is remembered and told at the end.
-  mutating func store(_ piece: Piece) {
+  private mutating func store(_ piece: Piece) {
     guard var running = deposit, running.failure == nil else { return }
     deposit = nil
     do {
@@ -224,7 +235,7 @@ extension Answerer {
   }
 
   /// Verifies the whole, makes it durable, and only then says so.
-  mutating func complete(_ end: DepositEnd) async throws {
+  private mutating func complete(_ end: DepositEnd) async throws {
     guard let running = deposit else { throw ProtocolError.unexpectedMessage(MessageType.depositEnd.rawValue) }
     deposit = nil
     let answerer = self

@@ -4,18 +4,36 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
+/// The last drill of a session.
+struct AnsweredDrill {
+  /// The secret that it was about.
+  let id: SecretID
+  /// The number of this device's share.
+  let index: UInt8
+  /// Bytes of the fragment that were shown.
+  var byteCount: UInt64 = 0
+}
+
 /// The holder's side of a drill: it proves that it still has its share, to whoever has just proved the same, and lets go of
 /// nothing but pieces of ciphertext.
 extension Answerer {
+  mutating func carryOut(_ step: DrillAnswerer.Step) async throws {
+    switch step {
+    case .challenge(let request): try await challenge(request)
+    case .judge(let proof, let request, let nonce): try await judge(proof, request, nonce)
+    case .showPieces(let request): try await showPieces(request)
+    }
+  }
+
   /// Sends a nonce whether or not there is such a share: until a proof holds, nobody learns what lies here.
-  mutating func challenge(_ request: DrillRequest) async throws {
+  private mutating func challenge(_ request: DrillRequest) async throws {
     let nonce = try Randomness.bytes(32)
-    dialogue.challengedForDrill(request, nonce: nonce)
+    exchanges.drill.challenged(request, nonce: nonce)
     try await reply(DrillChallenge(request: request.request, nonce: nonce))
   }
 
   /// Proves possession of the own share, if the requester's proof holds.
-  mutating func judge(_ proof: DrillProof, _ request: DrillRequest, _ nonce: [UInt8]) async throws {
+  private mutating func judge(_ proof: DrillProof, _ request: DrillRequest, _ nonce: [UInt8]) async throws {
     guard let (header, index) = drillable(request), verify(proof, request, nonce, header, index) else {
       try await reply(DrillRefusal(request: request.request, reason: .unavailable))
       noteDrillRefusal(request)
@@ -28,11 +46,10 @@ extension Answerer {
       room.environment.log.error("the share of secret \(header.id) is damaged: this device \(VaultCore.words(error))")
       return try await reply(DrillRefusal(request: request.request, reason: .invalidShare))
     }
-    dialogue.drilled(request: request.request)
-    drilled = (header.id, index)
-    drilledByteCount = 0
+    exchanges.drill.drilled(request: request.request)
+    drill = AnsweredDrill(id: header.id, index: index)
     room.recordUnlessTooMany(.shareDrilled, peer: asker(about: header.id.bytes) ?? peer, secret: header)
-    let reach = knowsIntroductions && room.introductions.usesIntroductions ? reach(header.id) : nil
+    let reach = greeting.offers(.introductions) && room.introductions.usesIntroductions ? reach(header.id) : nil
     try await reply(DrillAnswer(possession: answer, reach: reach))
   }
 
@@ -43,8 +60,8 @@ extension Answerer {
   }
 
   /// Shows pieces of the fragment, each checked against the root before it leaves.
-  mutating func showPieces(_ request: DrillPieceRequest) async throws {
-    guard let (id, index) = drilled, let pieces = fragment(of: id, index: index) else {
+  private mutating func showPieces(_ request: DrillPieceRequest) async throws {
+    guard var shown = drill, let pieces = fragment(of: shown.id, index: shown.index) else {
       return try await reply(DrillPiecesEnd(request: request.request, refusal: .fragmentDamaged))
     }
     // In ascending order, so the last is the largest.
@@ -59,8 +76,9 @@ extension Answerer {
         room.environment.log.error("the fragment of secret \(pieces.header.id) is damaged: \(error.reason)")
         return try await reply(DrillPiecesEnd(request: request.request, refusal: .fragmentDamaged))
       }
-      drilledByteCount += UInt64(proven.bytes.count)
-      if let refusal = limitRefusal(drilledByteCount) {
+      shown.byteCount += UInt64(proven.bytes.count)
+      drill = shown
+      if let refusal = limitRefusal(shown.byteCount) {
         return try await reply(DrillPiecesEnd(request: request.request, refusal: refusal))
       }
       try await reply(

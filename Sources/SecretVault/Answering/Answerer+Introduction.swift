@@ -3,7 +3,22 @@ import ShamirKit
 import VaultProtocol
 import VaultStore
 
+/// What was said in a session about the holders of secrets.
+struct AnsweredIntroductions {
+  /// The state in which the peer's own introductions were verified last.
+  var mark = TrustMark()
+  /// Secrets of whose holders cards were given.
+  var cardsGiven: Set<SecretID> = []
+}
+
 extension Answerer {
+  mutating func carryOut(_ request: IntroductionAnswerer.Request) async throws {
+    switch request {
+    case .introduction(let introduction): try await consider(introduction)
+    case .cards(let request): try await give(request)
+    }
+  }
+
   /// Who asks about a secret: the peer, or who was introduced for this very secret, as it is called there. Nil for somebody who was
   /// introduced for others alone.
   func asker(about secret: [UInt8]) -> PeerRecord? {
@@ -23,11 +38,11 @@ extension Answerer {
   /// Whether the other side may still ask for anything: it is a peer, or was introduced, and neither was removed.
   mutating func isStillKnown() -> Bool {
     if (try? room.database.isPeer(peer.digest, mark: &trustMark)) == true { return true }
-    return peer.introducer != nil && room.introductions.isIntroduced(peer.digest, mark: &introductionMark)
+    return peer.introducer != nil && room.introductions.isIntroduced(peer.digest, mark: &introductions.mark)
   }
 
   /// Keeps what a dealer says about the holders of its secret.
-  mutating func consider(_ introduction: Introduction) async throws {
+  private mutating func consider(_ introduction: Introduction) async throws {
     let answerer = self
     let refusal = try await offPool { answerer.take(introduction) }
     if let refusal {
@@ -58,10 +73,11 @@ extension Answerer {
   }
 
   /// Gives newer cards of a secret's holders to one that has just proved a share: of each secret once a session, as it knows them then.
-  mutating func give(_ request: CardRequest) async throws {
-    let secret = released[request.request]?.id ?? drilled?.id
+  private mutating func give(_ request: CardRequest) async throws {
+    let secret = releases.secrets[request.request]?.id ?? drill?.id
     var cards = Cards(request: request.request, cards: [])
-    if let secret, !cardsGiven.contains(secret), room.introductions.usesIntroductions, asker(about: secret.bytes) != nil
+    if let secret, !introductions.cardsGiven.contains(secret), room.introductions.usesIntroductions,
+      asker(about: secret.bytes) != nil
     {
       do {
         if let record = try room.database.secret(secret.bytes) {
@@ -71,7 +87,7 @@ extension Answerer {
         room.environment.log.error("newer cards can't be given: this device \(VaultCore.words(error))")
       }
     }
-    if let secret, !cards.cards.isEmpty { cardsGiven.insert(secret) }
+    if let secret, !cards.cards.isEmpty { introductions.cardsGiven.insert(secret) }
     try await reply(cards)
   }
 }

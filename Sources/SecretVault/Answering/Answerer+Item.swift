@@ -14,7 +14,7 @@ struct ItemInProgress: ~Copyable {
   var failure: RefusalReason?
 }
 
-/// Hands an ``ItemInProgress`` from one thread to another.
+/// Hands an ``ItemInProgress`` from one thread to another. What has arrived stays if the session ends in the middle.
 final class ItemBox: @unchecked Sendable {
   private var item: ItemInProgress?
 
@@ -34,8 +34,16 @@ final class ItemBox: @unchecked Sendable {
 
 /// Items that peers send: they wait here for the user's acceptance, under their key, and count against the peer's quota.
 extension Answerer {
+  mutating func carryOut(_ request: ItemAnswerer.Request) async throws {
+    switch request {
+    case .offer(let offer): try await consider(offer)
+    case .piece(let piece): store(piece)
+    case .end(let end): try await complete(end)
+    }
+  }
+
   /// Decides about an item, cheap checks first, and answers with the first piece that is missing.
-  mutating func consider(_ offer: ItemOffer) async throws {
+  private mutating func consider(_ offer: ItemOffer) async throws {
     let answerer = self
     // Taking a large item up again means reading and hashing all that is there.
     switch try await offPool({ try answerer.accept(offer) }) {
@@ -46,7 +54,7 @@ extension Answerer {
     case .complete:
       try await reply(ItemAnswer(request: offer.request, verdict: .complete))
     case .take(let box, let first):
-      dialogue.began(offer)
+      exchanges.item.began(offer)
       item = box
       try await reply(ItemAnswer(request: offer.request, verdict: .wants(from: first)))
     }
@@ -182,7 +190,7 @@ extension Answerer {
   }
 
   /// Takes a piece. What goes wrong is remembered and told at the end.
-  mutating func store(_ piece: ItemPiece) {
+  private mutating func store(_ piece: ItemPiece) {
     guard let item, var running = item.take() else { return }
     if running.failure == nil {
       do {
@@ -205,7 +213,7 @@ extension Answerer {
   }
 
   /// Verifies the whole, makes it durable, and only then says so.
-  mutating func complete(_ end: ItemEnd) async throws {
+  private mutating func complete(_ end: ItemEnd) async throws {
     guard let box = item else { throw ProtocolError.unexpectedMessage(MessageType.itemEnd.rawValue) }
     item = nil
     let answerer = self

@@ -27,10 +27,18 @@ struct AnsweredMeeting: Sendable {
   func isTheirs(_ header: ParcelHeader) -> Bool { offers.contains { $0.header.copy == header.copy && $0.isYours } }
 }
 
+/// The meetings of a session.
+struct AnsweredMeetings {
+  /// The one that is under way.
+  var running: AnsweredMeeting?
+  /// What is noted of the last one.
+  var note: MeetingNote?
+}
+
 /// The answerer's side of a meeting.
 extension Answerer {
-  /// Takes the dialler's next message, in the order that the dialogue has checked.
-  mutating func meet(_ message: CourierMessage) async throws {
+  /// Takes the dialler's next message, in the order that ``MeetingAnswerer`` has checked.
+  mutating func carryOut(_ message: CourierMessage) async throws {
     do {
       switch message {
       case .greeting(let greeting): try await begin(greeting)
@@ -40,29 +48,34 @@ extension Answerer {
       case .taken(let taken): try await note(taken)
       }
     } catch {
-      await meetingNote?.end(MeetingRecord.Ending(error))
+      await meetings.note?.end(MeetingRecord.Ending(error))
       throw error
     }
   }
 
+  private func running(_ type: MessageType) throws -> AnsweredMeeting {
+    guard let meeting = meetings.running else { throw ProtocolError.unexpectedMessage(type.rawValue) }
+    return meeting
+  }
+
   private mutating func begin(_ greeting: CourierGreeting) async throws {
-    meeting = nil
+    meetings.running = nil
     let note = MeetingNote(room.meetings, with: peer, isNearby: isNearby, isDialled: false)
     guard let place = room.carrying.memory.begin(with: peer.digest, isDialling: false),
       room.carrying.memory.admits(peer.digest, at: room.environment.monotonic())
     else {
-      dialogue.metToTheEnd()
+      exchanges.meeting.metToTheEnd()
       try await reply(CourierEnd(request: greeting.request))
       await note.end(.busy)
       return
     }
-    await meetingNote?.end(.brokenOff)
-    meetingNote = note
-    let (meetings, peer, isNearby) = (room.meetings, peer, isNearby)
+    await meetings.note?.end(.brokenOff)
+    meetings.note = note
+    let (room, peer, isNearby) = (room, peer, isNearby)
     let theirs = CarrierGreeting(greeting)
     let words = greeting.receipts.compactMap { CarriedReceipt($0) }
     let (desk, learned, receipts) = try await offPool {
-      let desk = try CourierDesk(meetings, meeting: peer, isNearby: isNearby)
+      let desk = try CourierDesk(room.meetings, meeting: peer, isNearby: isNearby)
       let learned = try desk.learn(words)
       return (desk, learned, try desk.receipts(for: theirs))
     }
@@ -71,13 +84,13 @@ extension Answerer {
       patience: MeetingPatience(room.environment, isNearby: isNearby), note: note,
       intake: MeetingIntake([], [], room.carrying.memory))
     meeting.report.receipts += learned
-    self.meeting = meeting
+    meetings.running = meeting
     note.told(receipts.count)
     try await reply(desk.greeting.message(greeting.request, receipts))
   }
 
   private mutating func consider(_ offers: CourierOffers) async throws {
-    guard var meeting else { throw ProtocolError.unexpectedMessage(MessageType.courierOffers.rawValue) }
+    var meeting = try running(.courierOffers)
     try meeting.patience.check()
     let (desk, greeting) = (meeting.desk, meeting.theirs)
     let words = offers.receipts.compactMap { CarriedReceipt($0) }
@@ -91,21 +104,21 @@ extension Answerer {
     meeting.report.receipts += learned
     meeting.offers = own
     meeting.intake = MeetingIntake(theirs, replies, room.carrying.memory)
-    self.meeting = meeting
+    meetings.running = meeting
     let answers = replies.messages
-    dialogue.wants(answers.compactMap { if case .wanted = $0.answer { $0.copy } else { nil } })
+    exchanges.meeting.wants(answers.compactMap { if case .wanted = $0.answer { $0.copy } else { nil } })
     try await reply(CourierReplies(request: meeting.request, replies: answers, offers: own.messages))
   }
 
   private mutating func take(_ piece: CourierPiece) async throws {
-    guard var meeting else { throw ProtocolError.unexpectedMessage(MessageType.courierPiece.rawValue) }
+    var meeting = try running(.courierPiece)
     // Nobody else refers to what has come so far: it isn't copied for each piece.
-    self.meeting = nil
+    meetings.running = nil
     meeting.patience.moved(piece.bytes.count)
     meeting.note.took(piece)
     if piece.offset == 0 { try meeting.patience.checkNext() } else { try meeting.patience.check() }
     guard let whole = try meeting.intake.take(piece) else {
-      self.meeting = meeting
+      meetings.running = meeting
       return
     }
     let desk = meeting.desk
@@ -114,14 +127,14 @@ extension Answerer {
     meeting.report.note(outcome)
     noteUse(of: meeting)
     meeting.note.told(outcome.receipts)
-    self.meeting = meeting
+    meetings.running = meeting
     try await reply(outcome.message(meeting.request, piece.copy))
   }
 
   // MARK: - This device's turn
 
   private mutating func begin(_ turn: CourierTurn) async throws {
-    guard var meeting else { throw ProtocolError.unexpectedMessage(MessageType.courierTurn.rawValue) }
+    var meeting = try running(.courierTurn)
     let (desk, offers) = (meeting.desk, meeting.offers)
     let replies = turn.replies.compactMap { CarriedReply($0) }
     meeting.giving = try await offPool { try desk.selection(offers, replies) }[...]
@@ -129,9 +142,8 @@ extension Answerer {
   }
 
   private mutating func note(_ taken: CourierTaken) async throws {
-    guard var meeting, let header = meeting.given else {
-      throw ProtocolError.unexpectedMessage(MessageType.courierTaken.rawValue)
-    }
+    var meeting = try running(.courierTaken)
+    guard let header = meeting.given else { throw ProtocolError.unexpectedMessage(CourierTaken.type.rawValue) }
     let desk = meeting.desk
     let isTheirs = meeting.isTheirs(header)
     if taken.outcome == .refused {
@@ -173,13 +185,13 @@ extension Answerer {
         meeting.patience.moved(piece.bytes.count)
         meeting.note.gave(piece.bytes.count)
       }
-      dialogue.gave(copy)
+      exchanges.meeting.gave(copy)
       meeting.given = header
-      self.meeting = meeting
+      meetings.running = meeting
       return
     }
-    self.meeting = nil
-    dialogue.metToTheEnd()
+    meetings.running = nil
+    exchanges.meeting.metToTheEnd()
     room.meetings.finishedMeeting(with: peer, meeting.report)
     // Who hears the end may begin anew at once.
     meeting.place.end()

@@ -6,16 +6,36 @@ import VaultProtocol
 import VaultStore
 import WireCodec
 
+/// What was released in a session.
+struct AnsweredReleases {
+  /// Secrets whose shares were released, with this device's index, by request number.
+  /// Only their names are kept: headers are large, and a session may stay.
+  var secrets: [UInt64: (id: SecretID, index: UInt8)] = [:]
+  /// Fragments whose pieces are being sent, those that drills show among them.
+  var fragments: [SecretID: LocalPieces] = [:]
+}
+
 extension Answerer {
+  static let openFragmentLimit = 4
+
+  mutating func carryOut(_ step: ReleaseAnswerer.Step) async throws {
+    switch step {
+    case .challenge(let request): try await challenge(request)
+    case .judge(let possession, let request, let nonce): try await judge(possession, request, nonce)
+    case .sendPieces(let request): try await sendPieces(request)
+    case .awaitProof, .drop: break
+    }
+  }
+
   /// Sends a nonce whether or not there is such a share: until a proof holds, nobody learns what lies here. A session's first request needs none.
-  mutating func challenge(_ request: ReleaseRequest) async throws {
+  private mutating func challenge(_ request: ReleaseRequest) async throws {
     let nonce = try Randomness.bytes(32)
-    dialogue.challenged(request, nonce: nonce)
+    exchanges.release.challenged(request, nonce: nonce)
     try await reply(Challenge(request: request.request, nonce: nonce))
   }
 
   /// Releases the share if and only if the proof holds (C27), and the user of this device hasn't decided otherwise.
-  mutating func judge(_ possession: Possession, _ request: ReleaseRequest, _ nonce: [UInt8]) async throws {
+  private mutating func judge(_ possession: Possession, _ request: ReleaseRequest, _ nonce: [UInt8]) async throws {
     guard let (header, held) = releasable(request), verify(possession, request, nonce, header, held) else {
       try await reply(Refusal(request: request.request, reason: .unavailable))
       noteRefusal(request)
@@ -30,11 +50,11 @@ extension Answerer {
     let asker = asker(about: header.id.bytes) ?? peer
     if case .refusal(let reason, let wait) = room.consent.consent(to: asker, header) {
       // A program that doesn't know of waiting can't read how long; that somebody is asked comes closest.
-      let told = reason == .releaseDelayed && !knowsConsent ? .userAsked : reason
+      let told = reason == .releaseDelayed && !greeting.offers(.consent) ? .userAsked : reason
       return try await reply(Refusal(request: request.request, reason: told, wait: wait))
     }
-    try dialogue.released(request: request.request)
-    released[request.request] = (header.id, held.share.index)
+    try exchanges.release.released(request: request.request)
+    releases.secrets[request.request] = (header.id, held.share.index)
     // Noted before it happens, because sending may fail half-way: a release that nobody knows of would be worse than a
     // line too many. The log is committed in groups, so only a crash within the next second can lose the line.
     if room.consent.releases.isFirst(header.id, to: peer.digest, at: room.environment.monotonic()) {
@@ -101,19 +121,19 @@ extension Answerer {
 
   /// The fragment's file, opened when its first piece is asked for. One a secret and session: descriptors are few.
   mutating func fragment(of id: SecretID, index: UInt8) -> LocalPieces? {
-    if let open = fragments[id] { return open }
+    if let open = releases.fragments[id] { return open }
     guard let record = try? room.database.secret(id.bytes), let header = try? room.directory.header(of: record),
       let reader = try? room.database.openFragment(of: id.bytes, index: Int(index))
     else { return nil }
     let pieces = LocalPieces(reader: reader, header: header, index: index)
-    if fragments.count >= Self.openFragmentLimit { fragments.removeAll() }
-    fragments[id] = pieces
+    if releases.fragments.count >= Self.openFragmentLimit { releases.fragments.removeAll() }
+    releases.fragments[id] = pieces
     return pieces
   }
 
   /// Sends pieces of the fragment of a released share, each checked against the root before it leaves.
-  mutating func sendPieces(_ request: PieceRequest) async throws {
-    guard let (id, index) = released[request.request], let pieces = fragment(of: id, index: index) else {
+  private mutating func sendPieces(_ request: PieceRequest) async throws {
+    guard let (id, index) = releases.secrets[request.request], let pieces = fragment(of: id, index: index) else {
       return try await reply(PiecesEnd(request: request.request, refusal: .fragmentDamaged))
     }
     let available = pieces.header.dispersal.stripeCount

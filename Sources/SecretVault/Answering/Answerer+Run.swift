@@ -29,7 +29,7 @@ extension Answerer {
           log.info("\(name) is no longer trusted; its \(what) ends")
           break
         }
-        try await carryOut(dialogue.receive(request))
+        try await carryOut(exchanges.receive(request))
         // Requests that are there already would be answered without a pause: others have their turn after each.
         await Task.yield()
       }
@@ -47,7 +47,7 @@ extension Answerer {
     }
     await abandonDeposit()
     abandonItem()
-    await meetingNote?.end(ending == .fault ? .refused : .brokenOff)
+    await meetings.note?.end(ending == .fault ? .refused : .brokenOff)
     let isOver = hasHeardGoodbye
     try? await withDeadline(isOver ? room.environment.deadlines.idle : .seconds(2), sleeper: room.environment.sleep) {
       [channel] () async throws(SessionError) in
@@ -56,55 +56,31 @@ extension Answerer {
     return isOver ? .goodbye : ending
   }
 
-  private mutating func next() async throws -> PeerRequest? {
+  private mutating func next() async throws -> Exchanges.Request? {
     let channel = channel
     let isPeer = peer.introducer == nil
     let received = try await withDeadline(room.environment.deadlines.idle, sleeper: room.environment.sleep) {
       () async throws(SessionError) in
-      try await channel.receive { Self.isAllowed($0, isPeer: isPeer) ? MessageType.byteLimit($0) : nil }
+      try await channel.receive { MessageType.byteLimit($0, isPeer: isPeer) }
     }
     guard !received.isGoodbye else {
       hasHeardGoodbye = true
       return nil
     }
-    // To somebody who was introduced, everything else has no meaning here.
-    guard Self.isAllowed(received.type, isPeer: isPeer) else { return .unknown(received.type) }
-    return try PeerRequest(number: received.type, body: received.body.bytes)
+    return try Exchanges.Request(number: received.type, body: received.body.bytes, isPeer: isPeer)
   }
 
-  private static func isAllowed(_ number: UInt16, isPeer: Bool) -> Bool {
-    isPeer || MessageType(rawValue: number)?.isOpenToIntroduced == true
-  }
-
-  private mutating func carryOut(_ step: AnswererDialogue.Step) async throws {
+  private mutating func carryOut(_ step: Exchanges.Step) async throws {
     switch step {
-    case .greet(let hello):
-      knowsConsent = hello.offers(.consent)
-      knowsIntroductions = hello.offers(.introductions)
-      try await reply(
-        Hello(services: peer.introducer == nil ? room.introductions.services : Introductions.introducedServices))
-    case .pong(let pong): try await reply(pong)
+    case .session(let request): try await carryOut(request)
+    case .deposit(let step): try await carryOut(step)
+    case .release(let step): try await carryOut(step)
+    case .drill(let step): try await carryOut(step)
+    case .introduction(let request): try await carryOut(request)
+    case .item(let request): try await carryOut(request)
+    case .groupLetter(let letter): try await carryOut(letter)
+    case .meeting(let message): try await carryOut(message)
     case .unsupported(let number): try await reply(Unsupported(requestType: number))
-    case .considerProbe(let probe):
-      try await reply(
-        ProbeAnswer(request: probe.request, refusal: refusal(adding: probe.fragmentByteCount)))
-    case .considerOffer(let offer): try await consider(offer)
-    case .store(let piece): store(piece)
-    case .completeDeposit(let end): try await complete(end)
-    case .considerItem(let offer): try await consider(offer)
-    case .storeItem(let piece): store(piece)
-    case .completeItem(let end): try await complete(end)
-    case .drop, .awaitProof: break
-    case .challenge(let request): try await challenge(request)
-    case .judge(let possession, let request, let nonce): try await judge(possession, request, nonce)
-    case .sendPieces(let request): try await sendPieces(request)
-    case .challengeDrill(let request): try await challenge(request)
-    case .judgeDrill(let proof, let request, let nonce): try await judge(proof, request, nonce)
-    case .showPieces(let request): try await showPieces(request)
-    case .considerLetter(let letter): try await consider(letter)
-    case .considerCourier(let message): try await meet(message)
-    case .considerIntroduction(let introduction): try await consider(introduction)
-    case .giveCards(let request): try await give(request)
     }
   }
 }

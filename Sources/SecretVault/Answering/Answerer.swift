@@ -5,7 +5,7 @@ import VaultProtocol
 import VaultStore
 import WireCodec
 
-/// The answering side of one session, or of one parcel: carries out what the dialogue allows.
+/// The answering side of one session, or of one parcel: carries out what ``Exchanges`` allow.
 struct Answerer {
   let room: Answering
   let channel: any AnswererChannel
@@ -14,43 +14,26 @@ struct Answerer {
   let parcelEnd: Int64?
   /// Whether the session came over Bluetooth.
   let isNearby: Bool
-  var dialogue: AnswererDialogue
-  var deposit: DepositInProgress?
-  /// Whether the peer's program knows answers that wait for this device's user.
-  var knowsConsent = false
-  /// Whether it knows of introductions.
-  var knowsIntroductions = false
-  /// An item whose pieces are arriving; what has arrived stays if the session ends in the middle.
-  var item: ItemBox?
-  /// A meeting that is under way.
-  var meeting: AnsweredMeeting?
-  /// What is noted of the last one.
-  var meetingNote: MeetingNote?
+  var exchanges: Exchanges
+  /// What the peer's program has said it knows.
+  var greeting = Hello(services: [])
   /// Whether the peer has nothing more to ask.
   var hasHeardGoodbye = false
   /// The state in which the peer's row was verified last.
   var trustMark = TrustMark()
-  /// The same of its introductions.
-  var introductionMark = TrustMark()
-  /// Secrets whose shares were released in this session, with this device's index, by request number.
-  /// Only their names are kept: headers are large, and a session may stay.
-  var released: [UInt64: (id: SecretID, index: UInt8)] = [:]
-  /// The secret that the last drill was about, with this device's index.
-  var drilled: (id: SecretID, index: UInt8)?
-  /// Secrets of whose holders cards were given.
-  var cardsGiven: Set<SecretID> = []
-  /// Bytes of its fragment that were shown.
-  var drilledByteCount: UInt64 = 0
-  /// Fragments whose pieces are being sent.
-  var fragments: [SecretID: LocalPieces] = [:]
-  static let openFragmentLimit = 4
+  var deposit: DepositInProgress?
+  var releases = AnsweredReleases()
+  var drill: AnsweredDrill?
+  var introductions = AnsweredIntroductions()
+  var item: ItemBox?
+  var meetings = AnsweredMeetings()
 
   init(
     room: Answering, channel: any AnswererChannel, peer: PeerRecord, isNearby: Bool, parcelEnd: Int64? = nil,
     opening: [UInt8]
   ) {
     self.room = room
-    dialogue = AnswererDialogue(opening: opening)
+    exchanges = Exchanges(opening: opening)
     self.channel = channel
     self.peer = peer
     self.isNearby = isNearby

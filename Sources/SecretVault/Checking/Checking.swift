@@ -28,7 +28,7 @@ package final class Checking: Room {
   /// Pieces of each fragment that a drill looks at unless it is told otherwise.
   package static let usualPieceCount = 64
   /// Most pieces of each fragment.
-  package static let pieceCountLimit = AnswererDialogue.drillPieceLimit
+  package static let pieceCountLimit = DrillAnswerer.pieceLimit
   /// Secrets that are drilled in one session a peer.
   private static let batch = 64
 

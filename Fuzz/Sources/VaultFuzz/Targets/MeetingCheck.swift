@@ -21,13 +21,13 @@ struct MeetingCheck {
   var isRunning: Bool { request != nil }
 
   /// Checks a message that the dialogue let in, and answers it.
-  mutating func take(_ message: CourierMessage, _ dialogue: inout AnswererDialogue, _ tape: inout Tape) {
+  mutating func take(_ message: CourierMessage, _ dialogue: inout Exchanges, _ tape: inout Tape) {
     if let request { require(message.request == request, "a meeting has one number") }
     switch message {
     case .greeting(let greeting):
       require(!isRunning, "a meeting has one greeting")
       count += 1
-      require(count <= AnswererDialogue.meetingLimit, "meetings are few")
+      require(count <= MeetingAnswerer.limit, "meetings are few")
       let count = count
       self = MeetingCheck()
       self.count = count
@@ -38,7 +38,7 @@ struct MeetingCheck {
       for offer in offers.offers { offered[offer.copy] = offer.size }
       let choice = tape.byte()
       let copies = Self.parcels.enumerated().filter { choice >> $0.offset & 1 == 1 }.map(\.element.copy)
-      dialogue.wants(copies)
+      dialogue.meeting.wants(copies)
       wanted = Set(copies).intersection(offered.keys)
     case .piece(let piece): take(piece)
     case .turn:
@@ -65,21 +65,21 @@ struct MeetingCheck {
     receiving = byteCount == piece.total ? nil : (piece.copy, byteCount)
   }
 
-  private mutating func give(_ dialogue: inout AnswererDialogue, _ tape: inout Tape) {
+  private mutating func give(_ dialogue: inout Exchanges, _ tape: inout Tape) {
     let choice = Int(tape.byte())
     guard Self.parcels.indices.contains(choice) else {
-      dialogue.metToTheEnd()
+      dialogue.meeting.metToTheEnd()
       request = nil
       return
     }
     given = Self.parcels[choice].copy
-    dialogue.gave(Self.parcels[choice].copy)
+    dialogue.meeting.gave(Self.parcels[choice].copy)
   }
 
   /// A message about these two, of the kinds 18 to 22.
-  static func message(_ kind: UInt8, _ number: UInt64, _ tape: inout Tape) -> CourierMessage {
+  static func message(_ kind: UInt8, _ number: UInt64, _ tape: inout Tape) -> any PeerMessage {
     switch kind {
-    case 18: return .greeting(CourierGreeting(request: number, copies: [], takes: true, receipts: []))
+    case 18: return CourierGreeting(request: number, copies: [], takes: true, receipts: [])
     case 19:
       let choice = tape.byte()
       let offers = parcels.enumerated().filter { choice >> $0.offset & 1 == 1 }.map { _, parcel in
@@ -87,19 +87,18 @@ struct MeetingCheck {
           copy: parcel.copy, tag: many(7, 16), size: parcel.size, expiresAt: 1, hopsLeft: 2, branch: 1, isYours: false,
           allowsServers: choice & 4 != 0)
       }
-      return .offers(CourierOffers(request: number, receipts: [], offers: offers))
+      return CourierOffers(request: number, receipts: [], offers: offers)
     case 20:
       // The small one's piece, the other's first, again the small one's, the other's second.
       let choice = Int(tape.byte() & 3)
       let parcel = parcels[choice & 1]
       let offset = choice == 3 ? CourierPiece.byteLimit : 0
-      return .piece(
-        CourierPiece(
-          request: number, copy: parcel.copy, hopsLeft: 2, branch: 1, of: many(5, parcel.size), offset: offset))
+      return CourierPiece(
+        request: number, copy: parcel.copy, hopsLeft: 2, branch: 1, of: many(5, parcel.size), offset: offset)
     case 21:
       let parcel = parcels[Int(tape.byte() & 1)]
-      return .taken(CourierTaken(request: number, copy: parcel.copy, outcome: .known))
-    default: return .turn(CourierTurn(request: number, replies: []))
+      return CourierTaken(request: number, copy: parcel.copy, outcome: .known)
+    default: return CourierTurn(request: number, replies: [])
     }
   }
 }

@@ -15,7 +15,7 @@ enum MessageTargets {
       var tape = Tape(bytes)
       let number = tape.u16()
       let body = tape.remainder()
-      let request = try PeerRequest(number: number, body: body.span.bytes)
+      let request = try Exchanges.Request(number: number, body: body.span.bytes)
       require(request.number == number, "a request knows its number")
       let again: [UInt8]?
       do throws(WireError) { again = try request.encodedAgain() } catch { violated("a request encodes: \(error)") }
@@ -117,7 +117,7 @@ enum MessageTargets {
   private static func converse(_ bytes: [UInt8]) -> Bool {
     var tape = Tape(bytes)
     let opening = [UInt8](repeating: 7, count: 32)
-    var dialogue = AnswererDialogue(opening: opening)
+    var dialogue = Exchanges(opening: opening)
     var hasGreeted = false
     var hasAsked = false
     // What may have been sent ahead: behind an offer, and behind a proof.
@@ -132,93 +132,93 @@ enum MessageTargets {
     var meetings = MeetingCheck()
     while tape.hasMore {
       guard let request = request(&tape) else { continue }
-      let step: AnswererDialogue.Step
+      let step: Exchanges.Step
       do throws(ProtocolError) { step = try dialogue.receive(request) } catch { return false }
       let mayAsk = refused
       refused = nil
       switch step {
-      case .greet: require(!hasGreeted, "there is one greeting")
+      case .session(.hello): require(!hasGreeted, "there is one greeting")
       default: require(hasGreeted, "the greeting comes first")
       }
       switch step {
-      case .store, .completeDeposit: require(deposit != nil, "pieces belong to a deposit")
-      case .drop: require(item == nil && challenge == nil, "one thing is done after another")
-      case .storeItem, .completeItem: require(item != nil, "pieces belong to an item")
-      case .judge, .judgeDrill: break
+      case .deposit(.store), .deposit(.complete): require(deposit != nil, "pieces belong to a deposit")
+      case .deposit(.drop), .release(.drop): require(item == nil && challenge == nil, "one thing is done after another")
+      case .item(.piece), .item(.end): require(item != nil, "pieces belong to an item")
+      case .release(.judge), .drill(.judge): break
       default: require(deposit == nil && item == nil && challenge == nil, "one thing is done after another")
       }
-      if case .considerCourier = step {} else { require(!meetings.isRunning, "a meeting isn't interrupted") }
+      if case .meeting = step {} else { require(!meetings.isRunning, "a meeting isn't interrupted") }
       switch step {
-      case .greet: hasGreeted = true
-      case .considerOffer(let offer):
+      case .session(.hello): hasGreeted = true
+      case .deposit(.considerOffer(let offer)):
         offered = (offer.request, .max, 0, 0)
         let choice = tape.byte()
         if choice & 1 == 1 {
           let from = UInt64(choice >> 1 & 3)
-          dialogue.began(offer, from: from)
+          dialogue.deposit.began(offer, from: from)
           deposit = offer.request
           offered?.from = from
         }
-      case .store(let piece):
+      case .deposit(.store(let piece)):
         require(piece.request == deposit, "a piece has its deposit's number")
         require(piece.number >= offered?.from ?? .max, "only what is wanted is stored")
-      case .drop:
-        switch request {
-        case .piece(let piece):
+      case .deposit(.drop), .release(.drop):
+        switch request.content {
+        case .deposit(.piece(let piece)):
           require(
             piece.request == offered?.request && (deposit == nil || piece.number < offered?.from ?? 0),
             "what is wanted is not dropped")
           offered?.pieces += 1
           offered?.bytes += piece.bytes.count
           require(offered?.pieces ?? 0 <= 16 && offered?.bytes ?? 0 <= 65_536, "little is sent ahead")
-        case .depositEnd(let end):
+        case .deposit(.end(let end)):
           require(end.request == offered?.request && deposit == nil, "a deposit under way is ended")
           offered = nil
-        case .pieceRequest(let pieces):
+        case .release(.pieces(let pieces)):
           require(pieces.request == mayAsk, "pieces are asked for with their proof")
         default: violated("nothing else is sent ahead")
         }
-      case .completeDeposit(let end):
+      case .deposit(.complete(let end)):
         require(end.request == deposit, "a deposit ends under its own number")
         deposit = nil
         offered = nil
-      case .considerItem(let offer):
+      case .item(.offer(let offer)):
         if tape.flag() {
-          dialogue.began(offer)
+          dialogue.item.began(offer)
           item = offer.request
         }
-      case .storeItem(let piece): require(piece.request == item, "a piece has its item's number")
-      case .completeItem(let end):
+      case .item(.piece(let piece)): require(piece.request == item, "a piece has its item's number")
+      case .item(.end(let end)):
         require(end.request == item, "an item ends under its own number")
         item = nil
-      case .awaitProof(let request):
+      case .release(.awaitProof(let request)):
         require(!hasAsked, "the session is a challenge once")
         hasAsked = true
         challenge = (request.request, opening, false)
-      case .challenge(let request):
+      case .release(.challenge(let request)):
         require(hasAsked, "the first request needs no nonce")
         require(!releases.contains(request.request), "a number is released once")
         let nonce = tape.bytes(exactly: 32)
-        dialogue.challenged(request, nonce: nonce)
+        dialogue.release.challenged(request, nonce: nonce)
         challenge = (request.request, nonce, false)
-      case .challengeDrill(let request):
+      case .drill(.challenge(let request)):
         let nonce = tape.bytes(exactly: 32)
-        dialogue.challengedForDrill(request, nonce: nonce)
+        dialogue.drill.challenged(request, nonce: nonce)
         challenge = (request.request, nonce, true)
         drill = nil
-      case .judgeDrill(let proof, let request, let nonce):
+      case .drill(.judge(let proof, let request, let nonce)):
         require(
           proof.possession.request == request.request && challenge?.request == request.request
             && challenge?.nonce == nonce && challenge?.isDrill == true, "a drill's proof is judged by its own nonce")
         challenge = nil
         guard tape.flag() else { continue }
-        dialogue.drilled(request: request.request)
+        dialogue.drill.drilled(request: request.request)
         drill = (request.request, 0)
-      case .showPieces(let request):
+      case .drill(.showPieces(let request)):
         require(drill?.request == request.request, "pieces are shown for the last drill")
         drill?.pieces += request.numbers.count
-        require(drill?.pieces ?? 0 <= AnswererDialogue.drillPieceLimit, "a drill sees no more pieces than it may")
-      case .judge(let possession, let request, let nonce):
+        require(drill?.pieces ?? 0 <= DrillAnswerer.pieceLimit, "a drill sees no more pieces than it may")
+      case .release(.judge(let possession, let request, let nonce)):
         require(
           possession.request == request.request && challenge?.request == request.request
             && challenge?.nonce == nonce && challenge?.isDrill == false, "a proof is judged by the nonce drawn for it")
@@ -227,62 +227,64 @@ enum MessageTargets {
           refused = request.request
           continue
         }
-        do throws(ProtocolError) { try dialogue.released(request: request.request) } catch {
-          require(releases.count == AnswererDialogue.releaseLimit, "the limit of releases is what it says")
+        do throws(ProtocolError) { try dialogue.release.released(request: request.request) } catch {
+          require(releases.count == ReleaseAnswerer.limit, "the limit of releases is what it says")
           return false
         }
         releases.insert(request.request)
-      case .considerCourier(let message): meetings.take(message, &dialogue, &tape)
-      case .sendPieces(let request): require(releases.contains(request.request), "pieces follow a release")
-      case .giveCards(let request):
+      case .meeting(let message): meetings.take(message, &dialogue, &tape)
+      case .release(.sendPieces(let request)):
+        require(releases.contains(request.request), "pieces follow a release")
+      case .introduction(.cards(let request)):
         require(
           releases.contains(request.request) || drill?.request == request.request, "cards are given behind a proof")
-      case .considerIntroduction:
+      case .introduction(.introduction):
         introductions += 1
-        require(introductions <= AnswererDialogue.introductionLimit, "a session has few introductions")
-      case .pong, .considerProbe, .considerLetter, .unsupported: break
+        require(introductions <= IntroductionAnswerer.introductionLimit, "a session has few introductions")
+      case .session(.ping), .deposit(.considerProbe), .groupLetter, .unsupported: break
       }
     }
     return true
   }
 
   /// A request of few numbers, so that they meet.
-  private static func request(_ tape: inout Tape) -> PeerRequest? {
+  private static func request(_ tape: inout Tape) -> Exchanges.Request? {
     let example = HeaderTargets.example
     let kind = tape.byte() % 25
     let number = UInt64(tape.byte() & 3)
+    let message: any PeerMessage
     switch kind {
-    case 0: return .hello(Hello(services: [.deposit]))
-    case 1: return .ping(Ping(request: number))
-    case 2: return .probe(Probe(request: number, fragmentByteCount: tape.anyNumber()))
-    case 3: return .offer(Offer(request: number, index: tape.byte(), sealedShare: [], header: []))
-    case 4: return .piece(Piece(request: number, number: tape.anyNumber(), bytes: []))
-    case 5: return .depositEnd(DepositEnd(request: number))
+    case 0: message = Hello(services: [.deposit])
+    case 1: message = Ping(request: number)
+    case 2: message = Probe(request: number, fragmentByteCount: tape.anyNumber())
+    case 3: message = Offer(request: number, index: tape.byte(), sealedShare: [], header: [])
+    case 4: message = Piece(request: number, number: tape.anyNumber(), bytes: [])
+    case 5: message = DepositEnd(request: number)
     case 6:
       let digest = example.header.digest
-      return .releaseRequest(ReleaseRequest(request: number, tag: digest, headerDigest: digest, epoch: 0))
-    case 7: return .possession(Possession(request: number, index: 1, salt: example.salts[0], proof: ShareTargets.proof))
-    case 8: return .pieceRequest(PieceRequest(request: number, first: tape.anyNumber(), count: 1))
-    case 9: return .unknown(tape.u16())
+      message = ReleaseRequest(request: number, tag: digest, headerDigest: digest, epoch: 0)
+    case 7: message = Possession(request: number, index: 1, salt: example.salts[0], proof: ShareTargets.proof)
+    case 8: message = PieceRequest(request: number, first: tape.anyNumber(), count: 1)
+    case 9: return try? Exchanges.Request(number: tape.u16(), body: [UInt8]().span.bytes)
     case 10:
       let digest = example.header.digest
-      return .drillRequest(DrillRequest(request: number, tag: digest, headerDigest: digest, epoch: 0))
+      message = DrillRequest(request: number, tag: digest, headerDigest: digest, epoch: 0)
     case 11:
       let possession = Possession(request: number, index: 1, salt: example.salts[0], proof: ShareTargets.proof)
-      return .drillProof(DrillProof(possession: possession, nonce: example.salts[1]))
+      message = DrillProof(possession: possession, nonce: example.salts[1])
     case 12:
       let numbers = (0..<UInt64(tape.byte() % 64 + 1)).map { $0 }
-      return .drillPieceRequest(DrillPieceRequest(request: number, numbers: numbers))
-    case 13: return .itemOffer(ItemOffer(request: number, digest: example.header.digest, header: []))
-    case 14: return .itemPiece(ItemPiece(request: number, number: tape.anyNumber(), bytes: []))
-    case 15: return .itemEnd(ItemEnd(request: number))
-    case 16: return .groupLetter(GroupLetter(request: number, purpose: .joining, content: []))
+      message = DrillPieceRequest(request: number, numbers: numbers)
+    case 13: message = ItemOffer(request: number, digest: example.header.digest, header: [])
+    case 14: message = ItemPiece(request: number, number: tape.anyNumber(), bytes: [])
+    case 15: message = ItemEnd(request: number)
+    case 16: message = GroupLetter(request: number, purpose: .joining, content: [])
     case 23:
-      return .introduction(
-        Introduction(request: number, secret: example.header.id.bytes, index: tape.byte(), sealed: []))
-    case 24: return .cardRequest(CardRequest(request: number, known: []))
-    case 18...22: return .courier(MeetingCheck.message(kind, number, &tape))
-    default: return try? PeerRequest(number: tape.u16(), body: tape.bytes().span.bytes)
+      message = Introduction(request: number, secret: example.header.id.bytes, index: tape.byte(), sealed: [])
+    case 24: message = CardRequest(request: number, known: [])
+    case 18...22: message = MeetingCheck.message(kind, number, &tape)
+    default: return try? Exchanges.Request(number: tape.u16(), body: tape.bytes().span.bytes)
     }
+    do { return try Exchanges.Request(message) } catch { violated("a message is read as it was written: \(error)") }
   }
 }

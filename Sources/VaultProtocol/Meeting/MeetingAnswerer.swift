@@ -1,3 +1,5 @@
+import WireCodec
+
 /// What a dialler says in a meeting.
 package enum CourierMessage: Hashable, Sendable {
   case greeting(CourierGreeting)
@@ -14,17 +16,6 @@ package enum CourierMessage: Hashable, Sendable {
     case .piece(let piece): piece.request
     case .turn(let turn): turn.request
     case .taken(let taken): taken.request
-    }
-  }
-
-  /// The message's number on the wire.
-  package var number: UInt16 {
-    switch self {
-    case .greeting: MessageType.courierGreeting.rawValue
-    case .offers: MessageType.courierOffers.rawValue
-    case .piece: MessageType.courierPiece.rawValue
-    case .turn: MessageType.courierTurn.rawValue
-    case .taken: MessageType.courierTaken.rawValue
     }
   }
 }
@@ -60,8 +51,11 @@ package struct CourierPieceOrder: Hashable, Sendable {
   }
 }
 
-/// The order in which an answerer lets a peer speak in a meeting; see ``AnswererDialogue``.
-struct CourierDialogue: Sendable {
+/// The order in which a dialler may speak in meetings, of which there is one at a time.
+package struct MeetingAnswerer: ExchangeAnswerer {
+  /// Most meetings of one session.
+  package static let limit = 8
+
   private enum Phase: Sendable {
     /// The greeting has come.
     case greeted
@@ -75,32 +69,50 @@ struct CourierDialogue: Sendable {
     case giving(ParcelCopy)
   }
 
-  let request: UInt64
-  private var phase = Phase.greeted
+  private var count = 0
+  /// The number of the last meeting.
+  private var request: UInt64?
+  /// Where the running meeting is.
+  private var phase: Phase?
   /// Sizes of the dialler's offers.
   private var offers: [ParcelCopy: Int] = [:]
   /// Those of them that are wanted and haven't begun to come.
   private var wanted: Set<ParcelCopy> = []
 
-  init(request: UInt64) { self.request = request }
+  var isUnderWay: Bool { phase != nil }
 
-  /// Takes the dialler's next message.
-  mutating func receive(_ message: CourierMessage) throws(ProtocolError) {
-    guard message.request == request else { throw .unexpectedMessage(message.number) }
+  static func read(_ type: MessageType, _ body: RawSpan) throws(WireError) -> CourierMessage? {
+    switch type {
+    case .courierGreeting: .greeting(try .read(body))
+    case .courierOffers: .offers(try .read(body))
+    case .courierPiece: .piece(try .read(body))
+    case .courierTurn: .turn(try .read(body))
+    case .courierTaken: .taken(try .read(body))
+    default: nil
+    }
+  }
+
+  /// Takes the dialler's next message, which is the next step of the meeting. With the greeting it begins: greet back. Reply to offers, and call
+  /// ``wants(_:)`` with what is wanted of them. Take pieces, and say what became of their parcel behind the last one. After the turn, and after each
+  /// word of what became of a parcel, give the next one and call ``gave(_:)``, or say that that was all and call ``metToTheEnd()``.
+  mutating func receive(_ message: CourierMessage) throws(ProtocolError) -> CourierMessage? {
     switch (phase, message) {
+    case (nil, .greeting(let greeting)) where count < Self.limit:
+      count += 1
+      (request, offers, wanted, phase) = (greeting.request, [:], [], .greeted)
+    case _ where message.request != request: return nil
     case (.greeted, .offers(let offers)):
       self.offers = Dictionary(offers.offers.map { ($0.copy, $0.size) }, uniquingKeysWith: { first, _ in first })
       phase = .offered
     case (.offered, .piece(let piece)):
-      guard wanted.remove(piece.copy) != nil, let size = offers[piece.copy] else {
-        throw .unexpectedMessage(message.number)
-      }
+      guard wanted.remove(piece.copy) != nil, let size = offers[piece.copy] else { return nil }
       try take(piece, CourierPieceOrder(copy: piece.copy, size: size))
     case (.receiving(let order), .piece(let piece)): try take(piece, order)
     case (.offered, .turn): phase = .turned
     case (.giving(let copy), .taken(let taken)) where taken.copy == copy: phase = .turned
-    default: throw .unexpectedMessage(message.number)
+    default: return nil
     }
+    return message
   }
 
   private mutating func take(_ piece: CourierPiece, _ order: CourierPieceOrder) throws(ProtocolError) {
@@ -109,7 +121,12 @@ struct CourierDialogue: Sendable {
     phase = order.isComplete ? .offered : .receiving(order)
   }
 
-  mutating func wants(_ copies: some Sequence<ParcelCopy>) { wanted = Set(copies).intersection(offers.keys) }
+  /// These of the offers of the running meeting are wanted: their pieces may come, and no others.
+  package mutating func wants(_ copies: some Sequence<ParcelCopy>) { wanted = Set(copies).intersection(offers.keys) }
 
-  mutating func gave(_ copy: ParcelCopy) { phase = .giving(copy) }
+  /// All pieces of a parcel have gone out in the running meeting: what became of it has to follow.
+  package mutating func gave(_ copy: ParcelCopy) { if phase != nil { phase = .giving(copy) } }
+
+  /// The running meeting is over: everything else may follow.
+  package mutating func metToTheEnd() { phase = nil }
 }
