@@ -8,7 +8,8 @@ import WireCodec
 package struct Exchanges: Sendable {
   /// What the answerer has to do next.
   package enum Step: Sendable {
-    case session(SessionAnswerer.Request)
+    case greet(Hello)
+    case pong(Pong)
     case deposit(DepositAnswerer.Step)
     case release(ReleaseAnswerer.Step)
     case drill(DrillAnswerer.Step)
@@ -23,7 +24,8 @@ package struct Exchanges: Sendable {
   /// A message as an answerer may receive it, parsed.
   package struct Request: Sendable {
     package enum Content: Sendable {
-      case session(SessionAnswerer.Request)
+      case hello(Hello)
+      case ping(Ping)
       case deposit(DepositAnswerer.Request)
       case release(ReleaseAnswerer.Request)
       case drill(DrillAnswerer.Request)
@@ -51,7 +53,8 @@ package struct Exchanges: Sendable {
 
     private static func read(_ type: MessageType, _ body: RawSpan) throws(WireError) -> Content? {
       switch type.rawValue >> 8 {
-      case 0x00: try SessionAnswerer.read(type, body).map(Content.session)
+      case 0x00 where type == .hello: .hello(try .read(body))
+      case 0x00 where type == .ping: .ping(try .read(body))
       case 0x01: try DepositAnswerer.read(type, body).map(Content.deposit)
       case 0x02: try ReleaseAnswerer.read(type, body).map(Content.release)
       case 0x03: try DrillAnswerer.read(type, body).map(Content.drill)
@@ -64,7 +67,7 @@ package struct Exchanges: Sendable {
     }
   }
 
-  private var session = SessionAnswerer()
+  private var hasGreeted = false
   package var deposit = DepositAnswerer()
   package var release: ReleaseAnswerer
   package var drill = DrillAnswerer()
@@ -79,15 +82,16 @@ package struct Exchanges: Sendable {
   /// Takes a message. Throws ``ProtocolError/unexpectedMessage(_:)`` if it has no place here: the session ends.
   package mutating func receive(_ request: Request) throws(ProtocolError) -> Step {
     let isIdle =
-      !(session.isUnderWay || deposit.isUnderWay || release.isUnderWay || drill.isUnderWay || item.isUnderWay
-      || meeting.isUnderWay)
+      hasGreeted
+      && !(deposit.isUnderWay || release.isUnderWay || drill.isUnderWay || item.isUnderWay || meeting.isUnderWay)
     if isIdle {
       if case .deposit = request.content {} else { deposit.passOver() }
       if case .release = request.content {} else { release.passOver() }
     }
     let step: Step? =
       switch request.content {
-      case .session(let request): try session.hear(request, isIdle).map(Step.session)
+      case .hello(let hello): hasGreeted ? nil : .greet(hello)
+      case .ping(let ping): isIdle ? .pong(Pong(request: ping.request)) : nil
       case .deposit(let request): try deposit.hear(request, isIdle).map(Step.deposit)
       case .release(let request): try release.hear(request, isIdle).map(Step.release)
       case .drill(let request): try drill.hear(request, isIdle).map(Step.drill)
@@ -101,6 +105,7 @@ package struct Exchanges: Sendable {
       case .unknown: isIdle ? .unsupported(request.number) : nil
       }
     guard let step else { throw .unexpectedMessage(request.number) }
+    hasGreeted = true
     return step
   }
 }

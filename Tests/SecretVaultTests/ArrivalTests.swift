@@ -47,7 +47,7 @@ extension VaultTests {
     /// A session in which an offer was made that ben isn't busy with elsewhere.
     private func offer(
       _ header: ItemHeader, _ digest: Digest, by member: Int = 0
-    ) async throws -> (HostileRequester, OfferAnswer.Verdict) {
+    ) async throws -> (HostileRequester, OfferVerdict) {
       while true {
         let before = Happenings.ends.count
         let peer = try await HostileRequester(world[member], dials: world[1], in: world)
@@ -59,7 +59,7 @@ extension VaultTests {
       }
     }
 
-    private func offerShare() async throws -> (HostileRequester, OfferAnswer.Verdict) {
+    private func offerShare() async throws -> (HostileRequester, OfferVerdict) {
       while true {
         let before = Happenings.ends.count
         let peer = try await HostileRequester(world[0], dials: world[1], in: world)
@@ -80,7 +80,7 @@ extension VaultTests {
       _ = try ben.core.set("quota-bytes", to: "1M")
       let (id, any) = (randomBytes(32), try Digest([UInt8](repeating: 1, count: 32)))
       for (byteCount, verdict) in [
-        (UInt64(1000), OfferAnswer.Verdict.wants(from: 0)), (8 << 20, .refused(.quotaBytes)),
+        (UInt64(1000), OfferVerdict.wants(from: 0)), (8 << 20, .refused(.quotaBytes)),
         (700_000, .wants(from: 0)), (800_000, .wants(from: 0)), (1 << 20 + 1, .refused(.quotaBytes)),
       ] {
         let (peer, answer) = try await offer(header(byteCount, id: id), any)

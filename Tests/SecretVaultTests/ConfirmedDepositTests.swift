@@ -169,7 +169,7 @@ extension VaultTests {
       } else {
         _ = try ben.consent.refuseRequest(request.id)
       }
-      var verdict = OfferAnswer.Verdict.asking(seconds: 1)
+      var verdict = OfferVerdict.asking(seconds: 1)
       while case .asking = verdict { verdict = try await ada.session.expect(OfferAnswer.self).verdict }
       #expect(verdict == (isApproved ? .wants(from: 0) : .refused(.notAccepted)))
       guard isApproved else {

@@ -362,7 +362,7 @@ extension VaultTests {
       await cut.session.close()
       try expectNothingStored()
       var again: HostileRequester
-      var verdict: OfferAnswer.Verdict
+      var verdict: OfferVerdict
       repeat {
         again = try await sendAhead(forged, pieces: [(0, forged.piece(1, 0))])
         verdict = try await again.session.expect(OfferAnswer.self).verdict
@@ -388,7 +388,7 @@ extension VaultTests {
       #expect(await again.isHungUp())
     }
 
-    private func offer(header: [UInt8], sealed: [UInt8]) async throws -> OfferAnswer.Verdict {
+    private func offer(header: [UInt8], sealed: [UInt8]) async throws -> OfferVerdict {
       let ada = try await HostileRequester(world[0], dials: world[1], in: world)
       try await ada.session.send(Offer(request: 9, index: 1, sealedShare: sealed, header: header))
       let verdict = try await ada.session.expect(OfferAnswer.self).verdict

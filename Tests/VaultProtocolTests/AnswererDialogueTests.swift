@@ -199,9 +199,9 @@ struct AnswererDialogueTests {
   /// Whether a step is the one for a kind of message, with that message's contents.
   private func isStep(_ step: Exchanges.Step, for kind: Kind, _ request: UInt64) throws -> Bool {
     switch (kind, step) {
-    case (.hello, .session(.hello(let hello))): hello == Hello(services: PeerServiceKind.allCases)
+    case (.hello, .greet(let hello)): hello == Hello(services: PeerServiceKind.allCases)
     case (.unknown, .unsupported(let number)): number == 0x0401
-    case (.ping, .session(.ping(let ping))): ping == Ping(request: request)
+    case (.ping, .pong(let pong)): pong == Pong(request: request)
     case (.probe, .deposit(.considerProbe(let probe))): probe == Probe(request: request, fragmentByteCount: 1)
     case (.offer, .deposit(.considerOffer(let taken))): taken == offer(request)
     case (.piece, .deposit(.store(let piece))): piece == Piece(request: request, number: 0, bytes: [1])

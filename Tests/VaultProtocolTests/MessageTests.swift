@@ -193,7 +193,7 @@ struct MessageTests {
     for verdict in UInt8.min...(.max) {
       for piece in [UInt64(0), 1, .max] {
         for reason in reasons {
-          let expected: OfferAnswer.Verdict? =
+          let expected: OfferVerdict? =
             switch (verdict, piece, reason) {
             case (1, _, 0): .wants(from: piece)
             case (2, 0, 0): .complete

@@ -135,8 +135,8 @@ extension Exchanges.Request {
   /// The parsed message, encoded again; nil for a number without a meaning.
   func encodedAgain() throws(WireError) -> [UInt8]? {
     switch content {
-    case .session(.hello(let message)): try message.encoded()
-    case .session(.ping(let message)): try message.encoded()
+    case .hello(let message): try message.encoded()
+    case .ping(let message): try message.encoded()
     case .deposit(.probe(let message)): try message.encoded()
     case .deposit(.offer(let message)): try message.encoded()
     case .deposit(.piece(let message)): try message.encoded()

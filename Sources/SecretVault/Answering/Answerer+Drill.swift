@@ -34,7 +34,8 @@ extension Answerer {
 
   /// Proves possession of the own share, if the requester's proof holds.
   private mutating func judge(_ proof: DrillProof, _ request: DrillRequest, _ nonce: [UInt8]) async throws {
-    guard let (header, index) = drillable(request), verify(proof, request, nonce, header, index) else {
+    guard let (header, index) = drillable(request), holds(proof.possession, request, .drill, nonce, header, index)
+    else {
       try await reply(DrillRefusal(request: request.request, reason: .unavailable))
       noteDrillRefusal(request)
       return
@@ -69,11 +70,7 @@ extension Answerer {
       throw ProtocolError.unexpectedPiece(number: request.numbers.last ?? 0)
     }
     for number in request.numbers {
-      let proven: (bytes: [UInt8], leaf: Digest, path: MerklePath)
-      do {
-        proven = try pieces.provenPiece(number)
-      } catch {
-        room.environment.log.error("the fragment of secret \(pieces.header.id) is damaged: \(error.reason)")
+      guard let proven = proven(number, pieces) else {
         return try await reply(DrillPiecesEnd(request: request.request, refusal: .fragmentDamaged))
       }
       shown.byteCount += UInt64(proven.bytes.count)
@@ -96,22 +93,6 @@ extension Answerer {
       let header = try? room.directory.header(of: record)
     else { return nil }
     return (header, index)
-  }
-
-  private func verify(
-    _ proof: DrillProof, _ request: DrillRequest, _ nonce: [UInt8], _ header: SecretHeader, _ index: UInt8
-  ) -> Bool {
-    let exchange = PossessionExchange(
-      header: header, epoch: request.epoch, purpose: .drill, role: .requester, prover: peer.digest,
-      verifier: room.identity.keys.digest, kind: bindingKind, binding: channel.handshakeHash, nonce: nonce)
-    do {
-      try exchange.verify(proof.possession, ownIndex: index) { (index) throws(ProtocolError) in
-        try room.core.evaluations.evaluation(header, index)
-      }
-      return true
-    } catch {
-      return false
-    }
   }
 
   private func ownProof(

@@ -36,7 +36,9 @@ extension Answerer {
 
   /// Releases the share if and only if the proof holds (C27), and the user of this device hasn't decided otherwise.
   private mutating func judge(_ possession: Possession, _ request: ReleaseRequest, _ nonce: [UInt8]) async throws {
-    guard let (header, held) = releasable(request), verify(possession, request, nonce, header, held) else {
+    guard let (header, held) = releasable(request),
+      holds(possession, request, .release, nonce, header, held.share.index)
+    else {
       try await reply(Refusal(request: request.request, reason: .unavailable))
       noteRefusal(request)
       return
@@ -103,14 +105,16 @@ extension Answerer {
     return (header, try HeldShare(index: stored.index, record: stored.bytes, of: header.id.description))
   }
 
-  private func verify(
-    _ possession: Possession, _ request: ReleaseRequest, _ nonce: [UInt8], _ header: SecretHeader, _ held: HeldShare
+  /// Whether a requester's proof holds.
+  func holds<Kind>(
+    _ possession: Possession, _ request: AskMessage<Kind>, _ purpose: ProofPurpose, _ nonce: [UInt8],
+    _ header: SecretHeader, _ index: UInt8
   ) -> Bool {
     let exchange = PossessionExchange(
-      header: header, epoch: request.epoch, purpose: .release, prover: peer.digest,
+      header: header, epoch: request.epoch, purpose: purpose, prover: peer.digest,
       verifier: room.identity.keys.digest, kind: bindingKind, binding: channel.handshakeHash, nonce: nonce)
     do {
-      try exchange.verify(possession, ownIndex: held.share.index) { (index) throws(ProtocolError) in
+      try exchange.verify(possession, ownIndex: index) { (index) throws(ProtocolError) in
         try room.core.evaluations.evaluation(header, index)
       }
       return true
@@ -131,6 +135,14 @@ extension Answerer {
     return pieces
   }
 
+  /// A piece with its path, checked against the root; nil if the fragment is damaged.
+  func proven(_ number: UInt64, _ pieces: LocalPieces) -> (bytes: [UInt8], leaf: Digest, path: MerklePath)? {
+    do { return try pieces.provenPiece(number) } catch {
+      room.environment.log.error("the fragment of secret \(pieces.header.id) is damaged: \(error.reason)")
+      return nil
+    }
+  }
+
   /// Sends pieces of the fragment of a released share, each checked against the root before it leaves.
   private mutating func sendPieces(_ request: PieceRequest) async throws {
     guard let (id, index) = releases.secrets[request.request], let pieces = fragment(of: id, index: index) else {
@@ -142,11 +154,7 @@ extension Answerer {
       throw ProtocolError.unexpectedPiece(number: request.first)
     }
     for number in request.first..<end {
-      let proven: (bytes: [UInt8], leaf: Digest, path: MerklePath)
-      do {
-        proven = try pieces.provenPiece(number)
-      } catch {
-        room.environment.log.error("the fragment of secret \(pieces.header.id) is damaged: \(error.reason)")
+      guard let proven = proven(number, pieces) else {
         return try await reply(PiecesEnd(request: request.request, refusal: .fragmentDamaged))
       }
       try await reply(

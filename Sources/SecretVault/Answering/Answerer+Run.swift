@@ -72,7 +72,11 @@ extension Answerer {
 
   private mutating func carryOut(_ step: Exchanges.Step) async throws {
     switch step {
-    case .session(let request): try await carryOut(request)
+    case .greet(let hello):
+      greeting = hello
+      try await reply(
+        Hello(services: peer.introducer == nil ? room.introductions.services : Introductions.introducedServices))
+    case .pong(let pong): try await reply(pong)
     case .deposit(let step): try await carryOut(step)
     case .release(let step): try await carryOut(step)
     case .drill(let step): try await carryOut(step)

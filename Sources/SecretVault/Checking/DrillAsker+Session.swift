@@ -129,12 +129,7 @@ extension DrillAsker: Asker {
       }
       line.moved(piece.bytes.count)
       do {
-        guard piece.bytes.count == header.dispersal.pieceByteCount(number) else {
-          throw ProtocolError.pieceMismatch(number: number)
-        }
-        let leaf = try MerkleLeaf.digest(
-          secret: header.id, fragment: index, piece: number, bytes: piece.bytes.span.bytes)
-        try piece.path.verify(leaf: leaf, number: number, leafCount: header.dispersal.stripeCount, root: root)
+        _ = try piece.verified(number, of: id, header, index, root)
         seen += 1
       } catch {
         // The rest of the batch is on its way: it is read, so that the next question finds the session in order.

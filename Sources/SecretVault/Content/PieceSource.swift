@@ -37,7 +37,7 @@ package struct VerifiedPiece: Sendable {
   package let leaf: Digest
 }
 
-extension ProvenPiece {
+extension ProvenPieceMessage {
   /// This piece, if it is the one with this number of the fragment that `root` commits to.
   func verified(
     _ due: UInt64, of asked: UInt64, _ header: SecretHeader, _ index: UInt8, _ root: Digest

@@ -28,29 +28,9 @@ package struct ItemOffer: PeerMessage {
   }
 }
 
-/// What the receiver wants of an offered item.
-package struct ItemAnswer: PeerMessage {
-  package static let type = MessageType.itemAnswer
-  /// The offer's number.
-  package let request: UInt64
-  /// What the receiver wants; pieces are counted as in an offered share.
-  package let verdict: OfferAnswer.Verdict
-
-  package init(request: UInt64, verdict: OfferAnswer.Verdict) {
-    self.request = request
-    self.verdict = verdict
-  }
-  package func encode(into writer: inout Writer) throws(WireError) {
-    try OfferAnswer(request: request, verdict: verdict).encode(into: &writer)
-  }
-  package init(from reader: inout Reader) throws(WireError) {
-    let answer = try OfferAnswer(from: &reader)
-    // Items wait for their user behind the transfer, not before it.
-    if case .asking = answer.verdict { throw .invalidValue(field: "verdict") }
-    request = answer.request
-    verdict = answer.verdict
-  }
-}
+/// What the receiver wants of an offered item; pieces are counted as in an offered share.
+package typealias ItemAnswer = VerdictMessage<ItemAnswerKind>
+package enum ItemAnswerKind: MessageKind { package static let type = MessageType.itemAnswer }
 
 /// One piece of an item's ciphertext: 65536 bytes, the last one fewer.
 package typealias ItemPiece = PieceMessage<ItemPieceKind>

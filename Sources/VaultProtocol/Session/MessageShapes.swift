@@ -96,6 +96,61 @@ package struct NonceMessage<Kind: MessageKind>: PeerMessage {
   }
 }
 
+/// What is wanted of an offer.
+package enum OfferVerdict: Hashable, Sendable {
+  /// The pieces from this number on; 0 for all of them.
+  case wants(from: UInt64)
+  /// Nothing: it has the share already, durably.
+  case complete
+  /// Nothing, because.
+  case refused(RefusalReason)
+  /// Nothing yet: its user is asked, for at most so many seconds more. Another answer follows.
+  case asking(seconds: UInt64)
+}
+
+/// A message that says what is wanted of an offer.
+package struct VerdictMessage<Kind: MessageKind>: PeerMessage {
+  package static var type: MessageType { Kind.type }
+  /// Most seconds that a user may be asked for.
+  package static var askingLimit: UInt64 { 3600 }
+
+  /// The offer's number.
+  package let request: UInt64
+  package let verdict: OfferVerdict
+
+  package init(request: UInt64, verdict: OfferVerdict) {
+    self.request = request
+    self.verdict = verdict
+  }
+  package func encode(into writer: inout Writer) throws(WireError) {
+    let (number, value, reason): (UInt8, UInt64, RefusalReason?) =
+      switch verdict {
+      case .wants(let from): (1, from, nil)
+      case .complete: (2, 0, nil)
+      case .refused(let reason): (3, 0, reason)
+      case .asking(let seconds): (4, seconds, nil)
+      }
+    try writer.u64(request)
+    try writer.u8(number)
+    try writer.u64(value)
+    try write(reason, into: &writer)
+  }
+  package init(from reader: inout Reader) throws(WireError) {
+    request = try reader.u64("request")
+    let number = try reader.u8("verdict")
+    let from = try reader.u64("piece")
+    let reason = try reason(from: &reader)
+    switch (number, from, reason) {
+    case (1, _, nil): verdict = .wants(from: from)
+    case (2, 0, nil): verdict = .complete
+    case (3, 0, .some(let reason)): verdict = .refused(reason)
+    // Items wait for their user behind the transfer, not before it.
+    case (4, 1...Self.askingLimit, nil) where Kind.type != .itemAnswer: verdict = .asking(seconds: from)
+    default: throw .invalidValue(field: "verdict")
+    }
+  }
+}
+
 /// A message with a piece of what was offered before.
 package struct PieceMessage<Kind: MessageKind>: PeerMessage {
   package static var type: MessageType { Kind.type }

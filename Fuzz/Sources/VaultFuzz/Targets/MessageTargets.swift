@@ -137,7 +137,7 @@ enum MessageTargets {
       let mayAsk = refused
       refused = nil
       switch step {
-      case .session(.hello): require(!hasGreeted, "there is one greeting")
+      case .greet: require(!hasGreeted, "there is one greeting")
       default: require(hasGreeted, "the greeting comes first")
       }
       switch step {
@@ -149,7 +149,7 @@ enum MessageTargets {
       }
       if case .meeting = step {} else { require(!meetings.isRunning, "a meeting isn't interrupted") }
       switch step {
-      case .session(.hello): hasGreeted = true
+      case .greet: hasGreeted = true
       case .deposit(.considerOffer(let offer)):
         offered = (offer.request, .max, 0, 0)
         let choice = tape.byte()
@@ -241,7 +241,7 @@ enum MessageTargets {
       case .introduction(.introduction):
         introductions += 1
         require(introductions <= IntroductionAnswerer.introductionLimit, "a session has few introductions")
-      case .session(.ping), .deposit(.considerProbe), .groupLetter, .unsupported: break
+      case .pong, .deposit(.considerProbe), .groupLetter, .unsupported: break
       }
     }
     return true
