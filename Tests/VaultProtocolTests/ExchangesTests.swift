@@ -195,7 +195,7 @@ private func isDropped(_ kind: Kind, _ request: UInt64, at place: Place) -> Bool
 }
 
 @Suite("The answerer's dialogue")
-struct AnswererDialogueTests {
+struct ExchangesTests {
   /// Whether a step is the one for a kind of message, with that message's contents.
   private func isStep(_ step: Exchanges.Step, for kind: Kind, _ request: UInt64) throws -> Bool {
     switch (kind, step) {

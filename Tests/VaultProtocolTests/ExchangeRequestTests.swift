@@ -5,7 +5,7 @@ import WireCodec
 @testable import VaultProtocol
 
 @Suite("What an answerer makes of bytes")
-struct PeerRequestTests {
+struct ExchangeRequestTests {
   private static let requests: Set<MessageType> = [
     .hello, .ping, .probe, .offer, .piece, .depositEnd, .releaseRequest, .possession, .pieceRequest, .drillRequest,
     .drillProof, .drillPieceRequest, .itemOffer, .itemPiece, .itemEnd, .groupLetter,
