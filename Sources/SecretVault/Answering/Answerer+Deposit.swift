@@ -4,20 +4,6 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// A deposit whose pieces are arriving.
-struct DepositInProgress {
-  let header: SecretHeader
-  /// Share and salt, in secret memory until they are sealed into the store.
-  let held: HeldShare
-  let partial: PartialFragment
-  var receiver: DepositReceiver
-  /// Leaf hashes, as long as they are few; the tree of a very large fragment is computed by reading it again.
-  var leaves: LeafList
-  let reserve: DiskReserve
-  /// Why it can't succeed any more: the rest is read and dropped, and the dealer hears of it at the end.
-  var failure: RefusalReason?
-}
-
 extension Answerer {
   /// Milliseconds for which a partial deposit is kept.
   private static let partialLifetime: Int64 = 7 * 24 * 3600 * 1000

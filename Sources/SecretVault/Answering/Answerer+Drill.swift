@@ -4,16 +4,6 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// The last drill of a session.
-struct AnsweredDrill {
-  /// The secret that it was about.
-  let id: SecretID
-  /// The number of this device's share.
-  let index: UInt8
-  /// Bytes of the fragment that were shown.
-  var byteCount: UInt64 = 0
-}
-
 /// The holder's side of a drill: it proves that it still has its share, to whoever has just proved the same, and lets go of
 /// nothing but pieces of ciphertext.
 extension Answerer {

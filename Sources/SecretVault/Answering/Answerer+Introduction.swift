@@ -3,14 +3,6 @@ import ShamirKit
 import VaultProtocol
 import VaultStore
 
-/// What was said in a session about the holders of secrets.
-struct AnsweredIntroductions {
-  /// The state in which the peer's own introductions were verified last.
-  var mark = TrustMark()
-  /// Secrets of whose holders cards were given.
-  var cardsGiven: Set<SecretID> = []
-}
-
 extension Answerer {
   mutating func carryOut(_ request: IntroductionAnswerer.Request) async throws {
     switch request {

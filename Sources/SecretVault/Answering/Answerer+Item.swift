@@ -3,35 +3,6 @@ import VaultProtocol
 import VaultStore
 import WireCodec
 
-/// An item whose pieces are arriving.
-struct ItemInProgress: ~Copyable {
-  let record: ItemRecord
-  let expected: Digest
-  let file: ItemFile
-  var digest: ItemDigest
-  let reserve: DiskReserve
-  /// Why it can't succeed any more: the rest is read and dropped, and the sender hears of it at the end.
-  var failure: RefusalReason?
-}
-
-/// Hands an ``ItemInProgress`` from one thread to another. What has arrived stays if the session ends in the middle.
-final class ItemBox: @unchecked Sendable {
-  private var item: ItemInProgress?
-
-  init(_ item: consuming ItemInProgress?) { self.item = consume item }
-
-  /// Whether an end would come too early.
-  var isPremature: Bool {
-    switch item {
-    case .some(let item): (item.failure == nil || item.failure == .invalidFragment) && !item.digest.isComplete
-    case .none: false
-    }
-  }
-
-  func take() -> ItemInProgress? { item.take() }
-  func put(_ item: consuming ItemInProgress) { self.item = consume item }
-}
-
 /// Items that peers send: they wait here for the user's acceptance, under their key, and count against the peer's quota.
 extension Answerer {
   mutating func carryOut(_ request: ItemAnswerer.Request) async throws {

@@ -2,39 +2,6 @@ import Courier
 import VaultProtocol
 import VaultStore
 
-/// A meeting that a peer has begun.
-struct AnsweredMeeting: Sendable {
-  let request: UInt64
-  let desk: CourierDesk
-  /// Nobody else of this peer's meets this device while it lasts.
-  let place: MeetingPlace
-  /// What the peer said first.
-  let theirs: CarrierGreeting
-  var patience: MeetingPatience
-  let note: MeetingNote
-  var report = MeetingReport() {
-    didSet { note.keep(report) }
-  }
-  /// What this device has offered.
-  var offers: [CarriedOffer] = []
-  var intake: MeetingIntake
-  /// What is still to be given.
-  var giving: ArraySlice<ParcelHeader> = []
-  /// What was given last.
-  var given: ParcelHeader?
-
-  /// Whether what was offered is for the peer itself.
-  func isTheirs(_ header: ParcelHeader) -> Bool { offers.contains { $0.header.copy == header.copy && $0.isYours } }
-}
-
-/// The meetings of a session.
-struct AnsweredMeetings {
-  /// The one that is under way.
-  var running: AnsweredMeeting?
-  /// What is noted of the last one.
-  var note: MeetingNote?
-}
-
 /// The answerer's side of a meeting.
 extension Answerer {
   /// Takes the dialler's next message, in the order that ``MeetingAnswerer`` has checked.

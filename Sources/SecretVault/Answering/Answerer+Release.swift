@@ -6,15 +6,6 @@ import VaultProtocol
 import VaultStore
 import WireCodec
 
-/// What was released in a session.
-struct AnsweredReleases {
-  /// Secrets whose shares were released, with this device's index, by request number.
-  /// Only their names are kept: headers are large, and a session may stay.
-  var secrets: [UInt64: (id: SecretID, index: UInt8)] = [:]
-  /// Fragments whose pieces are being sent, those that drills show among them.
-  var fragments: [SecretID: LocalPieces] = [:]
-}
-
 extension Answerer {
   static let openFragmentLimit = 4
 

@@ -1,4 +1,4 @@
-package import SealedPayload
+import SealedPayload
 
 /// A recovered payload on its way into another sharing: its header in secret memory, its body in an ``EncryptedSpool``, which
 /// holds a file of any size without a readable byte on the disk.

@@ -1,4 +1,4 @@
-package import Sodium
+import Sodium
 import VaultProtocol
 import VaultStore
 
