@@ -130,18 +130,9 @@ final class ParcelChannel: AnswererChannel {
     do throws(WireError) {
       switch frame.type {
       case OfferAnswer.type.rawValue:
-        switch try OfferAnswer.decode(frame.bytes, limit: OfferAnswer.type.byteLimit).verdict {
-        case .wants(let first): return .wants(from: first)
-        case .asking: return .postponed(isForUser: true)
-        case .refused(let reason) where reason.passes: return .postponed(isForUser: false)
-        case .complete, .refused: return .last
-        }
+        return meaning(of: try OfferAnswer.decode(frame.bytes, limit: OfferAnswer.type.byteLimit).verdict)
       case ItemAnswer.type.rawValue:
-        switch try ItemAnswer.decode(frame.bytes, limit: ItemAnswer.type.byteLimit).verdict {
-        case .wants(let first): return .wants(from: first)
-        case .refused(let reason) where reason.passes: return .postponed(isForUser: false)
-        case .complete, .refused, .asking: return .last
-        }
+        return meaning(of: try ItemAnswer.decode(frame.bytes, limit: ItemAnswer.type.byteLimit).verdict)
       case DepositResult.type.rawValue:
         let refusal = try DepositResult.decode(frame.bytes, limit: DepositResult.type.byteLimit).refusal
         return refusal?.passes == true ? .postponed(isForUser: false) : .last
@@ -158,6 +149,15 @@ final class ParcelChannel: AnswererChannel {
       default: return .usual
       }
     } catch { throw .malformed(error) }
+  }
+
+  private static func meaning(of verdict: OfferVerdict) -> Meaning {
+    switch verdict {
+    case .wants(let first): .wants(from: first)
+    case .asking: .postponed(isForUser: true)
+    case .refused(let reason) where reason.passes: .postponed(isForUser: false)
+    case .complete, .refused: .last
+    }
   }
 }
 

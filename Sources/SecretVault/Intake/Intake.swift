@@ -201,7 +201,8 @@ package final class Intake: Room {
     }
     let outcome: Result<Void, LinkFailure>
     do throws(LinkFailure) {
-      try Self.checkDeposit(letter.frames, request: record.request, peer: peer.name)
+      try Post.checkDurable(
+        "the share", letter.frames, request: record.request, peer: peer.name, OfferAnswer.self, DepositResult.self)
       outcome = .success(())
     } catch {
       outcome = .failure(error)
@@ -235,31 +236,4 @@ package final class Intake: Room {
     guard isOpen else { return try post.end(record) }
     try post.change(record, content: .clear) { $0.state = .answered }
   }
-
-  /// Throws unless the answers say that the share is durable.
-  private static func checkDeposit(_ frames: [ParcelFrame], request: UInt64, peer: String) throws(LinkFailure) {
-    for frame in frames {
-      switch frame.type {
-      case Hello.type.rawValue: continue
-      case OfferAnswer.type.rawValue:
-        let answer: OfferAnswer = try Post.parse(frame)
-        guard answer.request == request else { throw .notAsked }
-        switch answer.verdict {
-        case .complete: return
-        case .refused(let reason): throw .refused(reason)
-        case .wants: continue
-        case .asking: throw LinkFailure(.misbehaved, "did not say whether it takes the share")
-        }
-      case DepositResult.type.rawValue:
-        let result: DepositResult = try Post.parse(frame)
-        guard result.request == request else { throw .notAsked }
-        if let refusal = result.refusal { throw .refused(refusal) }
-        return
-      case MessageType.unsupported.rawValue: throw .tooOld(peer)
-      default: throw LinkFailure(ProtocolError.unexpectedMessage(frame.type))
-      }
-    }
-    throw LinkFailure(.misbehaved, "did not say whether it takes the share")
-  }
-
 }

@@ -54,37 +54,12 @@ extension Items {
   /// What a peer says about an item that came to it by parcel.
   func settleItem(_ record: ParcelRecord, _ letter: ParcelLetter, _ peer: PeerRecord) throws {
     do {
-      try Self.checkItem(letter.frames, request: record.request, peer: peer.name)
+      try Post.checkDurable(
+        "the item", letter.frames, request: record.request, peer: peer.name, ItemAnswer.self, ItemResult.self)
       self.record(.itemSent, peer: peer, detail: "by parcel")
     } catch {
       recordUnlessTooMany(.deliveryFailed, peer: peer, detail: "an item by parcel: \(error.reason)")
     }
     try post.end(record)
-  }
-
-  /// Throws unless the answers say that the item is durable.
-  private static func checkItem(_ frames: [ParcelFrame], request: UInt64, peer: String) throws(LinkFailure) {
-    for frame in frames {
-      switch frame.type {
-      case Hello.type.rawValue: continue
-      case ItemAnswer.type.rawValue:
-        let answer: ItemAnswer = try Post.parse(frame)
-        guard answer.request == request else { throw .notAsked }
-        switch answer.verdict {
-        case .complete: return
-        case .refused(let reason): throw .refused(reason)
-        case .wants: continue
-        case .asking: throw LinkFailure(.misbehaved, "did not say whether it takes the item")
-        }
-      case ItemResult.type.rawValue:
-        let result: ItemResult = try Post.parse(frame)
-        guard result.request == request else { throw .notAsked }
-        if let refusal = result.refusal { throw .refused(refusal) }
-        return
-      case MessageType.unsupported.rawValue: throw .tooOld(peer)
-      default: throw LinkFailure(ProtocolError.unexpectedMessage(frame.type))
-      }
-    }
-    throw LinkFailure(.misbehaved, "did not say whether it takes the item")
   }
 }

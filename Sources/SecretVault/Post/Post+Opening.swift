@@ -52,6 +52,35 @@ extension Post {
     }
   }
 
+  /// Throws unless the answers to an offer say that what was offered is durable.
+  static func checkDurable<Answer, Outcome>(
+    _ what: String, _ frames: [ParcelFrame], request: UInt64, peer: String, _: VerdictMessage<Answer>.Type,
+    _: OutcomeMessage<Outcome>.Type
+  ) throws(LinkFailure) {
+    for frame in frames {
+      switch frame.type {
+      case Hello.type.rawValue: continue
+      case VerdictMessage<Answer>.type.rawValue:
+        let answer: VerdictMessage<Answer> = try parse(frame)
+        guard answer.request == request else { throw .notAsked }
+        switch answer.verdict {
+        case .complete: return
+        case .refused(let reason): throw .refused(reason)
+        case .wants: continue
+        case .asking: throw LinkFailure(.misbehaved, "did not say whether it takes \(what)")
+        }
+      case OutcomeMessage<Outcome>.type.rawValue:
+        let result: OutcomeMessage<Outcome> = try parse(frame)
+        guard result.request == request else { throw .notAsked }
+        if let refusal = result.refusal { throw .refused(refusal) }
+        return
+      case MessageType.unsupported.rawValue: throw .tooOld(peer)
+      default: throw LinkFailure(ProtocolError.unexpectedMessage(frame.type))
+      }
+    }
+    throw LinkFailure(.misbehaved, "did not say whether it takes \(what)")
+  }
+
   /// Nothing more comes of a request. What may be in a group is taken out of there.
   func end(_ record: ParcelRecord) throws {
     if record.state == .answered || record.group.isEmpty {
