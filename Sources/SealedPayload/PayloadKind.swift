@@ -10,4 +10,7 @@ public enum PayloadKind: UInt8, Sendable, Hashable, CaseIterable {
   case contact = 4
   /// A shared encryption key, under which items are sealed: the body is the key's bytes.
   case encryptionKey = 5
+
+  /// What people call it, and programs that read this one's output.
+  package var word: String { self == .encryptionKey ? "key" : "\(self)" }
 }

@@ -72,7 +72,8 @@ struct ViewOptions: ParsableArguments {
 
   /// What `-o` writes of all of it.
   private static func file(of view: borrowing ContentView) throws -> SecretBytes {
-    guard view.kind == .password else { return try view.value(of: view.mainField) }
+    let kind = view.kind.traits
+    guard kind.mainField != kind.body else { return try view.value(of: kind.mainField) }
     var text = try SecretText()
     let object = try view.json(showsHidden: true)
     try text.append(object.bytes)

@@ -26,16 +26,7 @@ package struct SecretList: Sendable {
   }
 
   /// Every kind's word, by its number.
-  private static let kinds: [String] = (0...255).map { number in
-    switch PayloadKind(rawValue: UInt8(number)) {
-    case .file: "file"
-    case .note: "note"
-    case .password: "password"
-    case .contact: "contact"
-    case .encryptionKey: "key"
-    case nil: "unknown"
-    }
-  }
+  private static let kinds: [String] = (0...255).map { PayloadKind(rawValue: UInt8($0))?.word ?? "unknown" }
 
   /// The word for a kind: file, note, password, contact, key.
   package static func kind(_ number: UInt8) -> String { kinds[Int(number)] }

@@ -138,13 +138,13 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
 
   /// The name under which the content of a file is handed over; nil for a note.
   private static func fileName(_ content: borrowing RecoveredContent) throws -> SecretBytes? {
-    switch content.kind {
-    case .note: return nil
+    switch content.kind.traits.handover {
+    case .text: return nil
     case .file:
       do { return try SecretBytes(copying: content.header.fileName) } catch {
         throw SecretText.noMemory
       }
-    case .password, .contact, .encryptionKey:
+    case .never:
       throw VaultError(
         .refused, "this item is neither a text nor a file, and can't be handed over by a URL",
         hint: "import it with `vault item import`, and look at it with `vault item show`")

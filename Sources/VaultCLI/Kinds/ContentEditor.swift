@@ -48,16 +48,16 @@ struct ContentEditor {
 
   /// The text that is edited.
   func text(of content: borrowing RecoveredContent) throws -> SecretBytes {
-    switch content.kind {
-    case .password: return try EntryText.text(content.header)
-    case .note, .contact, .file:
+    switch content.kind.traits.editing {
+    case .entry: return try EntryText.text(content.header)
+    case .text, .card:
       guard NewContent.isText(content.body.bytes) else {
         throw VaultError(
           .refused, "what was recovered is no text in UTF-8; an editor would spoil it",
           hint: otherwise)
       }
       do { return try content.body.duplicate() } catch { throw SecretText.noMemory }
-    case .encryptionKey: throw VaultError(.refused, "a key can't be edited")
+    case .never(let reason): throw VaultError(.refused, reason)
     }
   }
 
@@ -80,13 +80,13 @@ struct ContentEditor {
     _ text: borrowing SecretBytes, replacing old: borrowing PayloadHeader, nothing: String
   ) throws(Rejection) -> NewContent {
     do {
-      switch old.kind {
-      case .password: return try entry(text, replacing: old)
-      case .contact:
+      switch old.kind.traits.editing {
+      case .entry: return try entry(text, replacing: old)
+      case .card:
         do throws(VCard.Fault) { _ = try VCard(text.bytes) } catch {
           throw Rejection.unreadable(error.error(in: "the edited text", .usage).reason)
         }
-      case .note, .file, .encryptionKey:
+      case .text, .never:
         let isBlank = text.withUnsafeBytes { $0.allSatisfy { [0x20, 0x0A, 0x0D, 0x09].contains($0) } }
         guard !isBlank else {
           throw Rejection.failed(VaultError(.interrupted, "the text is empty; \(nothing)"))

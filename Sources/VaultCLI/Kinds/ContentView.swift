@@ -37,7 +37,7 @@ struct ContentView: ~Copyable {
 
   init(header: consuming PayloadHeader, body: consuming SecretBytes) throws {
     kind = header.kind
-    if header.kind == .contact {
+    if header.kind.traits.isCard {
       do throws(VCard.Fault) { card = try VCard(body.bytes) } catch {
         throw error.error(in: "this contact", .damaged)
       }
@@ -50,41 +50,23 @@ struct ContentView: ~Copyable {
   }
 
   /// Name of the part that `--clip` takes if none is named.
-  var mainField: String {
-    switch kind {
-    case .file, .encryptionKey: "content"
-    case .note: "text"
-    case .password: "password"
-    case .contact: "vcard"
-    }
-  }
+  var mainField: String { kind.traits.mainField }
 
   private static func fields(
     _ header: borrowing PayloadHeader, hasBody: Bool, _ card: borrowing VCard?
   ) -> [Field] {
-    let names = header.fieldNames
+    let (names, kind) = (header.fieldNames, header.kind.traits)
     var fields: [Field] = []
-    let known =
-      switch header.kind {
-      case .note: ["title"]
-      case .password: EntryField.allCases.map(\.rawValue)
-      case .file, .contact, .encryptionKey: [] as [String]
-      }
-    for name in known where names.contains(name) {
-      fields.append(Field(name: name, place: .field(name), isHidden: name == EntryField.password.rawValue))
+    for name in kind.fields where names.contains(name) {
+      fields.append(Field(name: name, place: .field(name), isHidden: kind.hidden.contains(name)))
     }
     switch card {
     case .some(let card): fields += contactFields(card.properties)
     case .none: break
     }
-    switch header.kind {
-    case .file:
-      fields.append(Field(name: "name", place: .fileName))
-      fields.append(Field(name: "content", place: .body))
-    case .note: fields.append(Field(name: "text", place: .body))
-    case .contact: fields.append(Field(name: "vcard", place: .body))
-    case .password: if hasBody { fields.append(Field(name: "content", place: .body)) }
-    case .encryptionKey: fields.append(Field(name: "content", place: .body, isHidden: true))
+    if kind.hasFileName { fields.append(Field(name: "name", place: .fileName)) }
+    if hasBody || kind.isBodyAlwaysThere {
+      fields.append(Field(name: kind.body, place: .body, isHidden: kind.hidden.contains(kind.body)))
     }
     for name in names where !fields.contains(where: { $0.name == name }) {
       fields.append(Field(name: name, place: .field(name)))
@@ -146,7 +128,7 @@ struct ContentView: ~Copyable {
   /// `showsHidden`.
   func text(forTerminal: Bool, showsHidden: Bool) throws -> SecretBytes {
     var text = try SecretText(capacity: body.count + 256)
-    if kind == .note {
+    if kind.traits.isShownAsText {
       let hasTitle = fields.contains { $0.name == "title" }
       if hasTitle {
         try append("title", to: &text, forTerminal)
@@ -163,7 +145,7 @@ struct ContentView: ~Copyable {
         try append(property, as: field.name, to: &text, forTerminal)
         continue
       }
-      if field.place == .body, kind == .contact { continue }
+      if field.place == .body, kind.traits.isCard { continue }
       if field.isHidden, !showsHidden {
         try text.append("\(field.name): (hidden; --field \(field.name) prints it, --clip copies it, --show shows it)\n")
         continue
@@ -230,7 +212,7 @@ struct ContentView: ~Copyable {
     var text = try SecretText(capacity: body.count + 256)
     try text.append("{")
     var isFirst = true
-    for field in fields where !(kind == .contact && field.place == .body) {
+    for field in fields where !(kind.traits.isCard && field.place == .body) {
       if !isFirst { try text.append(",") }
       isFirst = false
       try text.append(JSONValue.string(field.name).text + ":")
