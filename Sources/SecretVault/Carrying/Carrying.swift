@@ -5,11 +5,10 @@ import VaultStore
 /// What is carried for others, and what this device remembers of meetings.
 package final class Carrying: Room {
   package let core: VaultCore
-  let memory: MeetingMemory
+  let memory = MeetingMemory()
 
   init(_ core: VaultCore) {
     self.core = core
-    memory = MeetingMemory(core.pulse)
   }
 
   /// This device, as carriers know it.

@@ -1,4 +1,3 @@
-import Concurrency
 import Courier
 import Sodium
 import Synchronization
@@ -98,10 +97,6 @@ final class MeetingMemory: Sendable {
   }
 
   private let state = Mutex(State())
-  /// Struck when somebody has returned, or a meeting has changed something.
-  private let pulse: Pulse
-
-  init(_ pulse: Pulse = Pulse()) { self.pulse = pulse }
 
   /// Begins a meeting with a peer; nil if there is one already that the same side began. Both may dial in the same moment, so each may have one.
   func begin(with peer: Digest, isDialling: Bool) -> MeetingPlace? {
@@ -292,7 +287,6 @@ final class MeetingMemory: Sendable {
     state.withLock { state in
       if state.returned.count < Self.limit { state.returned.insert(peer) }
     }
-    pulse.strike()
   }
 
   /// Who has come since this was asked last.
@@ -306,9 +300,7 @@ final class MeetingMemory: Sendable {
   /// Notes that a meeting with a peer came to its end, and whether it has changed anything here.
   func noteMet(_ peer: Digest, at now: Double, hasChanged: Bool) {
     note(\.met, peer, now)
-    guard hasChanged else { return }
-    state.withLock { $0.changes &+= 1 }
-    pulse.strike()
+    if hasChanged { state.withLock { $0.changes &+= 1 } }
   }
 
   /// How many meetings have changed something.

@@ -3,8 +3,9 @@ import Synchronization
 import VaultStore
 
 extension Sharing {
-  /// Between two looks at the outbox, if nothing changes meanwhile: while something is soon due, and else.
-  private static let pauses = (soon: Duration.seconds(1), else: Duration.seconds(5))
+  /// Between two looks at the outbox, if nothing changes in the store meanwhile: while something waits there, whose recipient may call at any moment,
+  /// and else.
+  private static let pauses = (waiting: Duration.seconds(1), else: Duration.seconds(5))
 
   /// Retries with backoff until the task is cancelled: the daemon's part.
   package func runOutbox() async {
@@ -80,7 +81,7 @@ extension Sharing {
             running.remove(entry.id)
           }
         }
-        if let next = try database.nextDueTime(), .milliseconds(next - now) < pause { pause = Self.pauses.soon }
+        if try database.hasWaitingDeliveries() { pause = Self.pauses.waiting }
       } catch {
         environment.log.error("the outbox can't be read: \(error)")
       }

@@ -73,17 +73,15 @@ extension VaultDatabase {
     try deliveries(where: "id = ?", [id]).first
   }
 
-  /// When the next share is due.
-  package func nextDeliveryTime() throws(StoreError) -> Int64? { try nextTime(Self.isShare) }
+  /// Whether anything waits that ``dueDeliveries(at:limit:)`` has sooner or later.
+  package func hasWaitingDeliveries() throws(StoreError) -> Bool {
+    try readOne { db in try db.has("outbox WHERE state = 'waiting' AND \(Self.isOfUse)") }
+  }
 
-  /// When anything is due next that ``dueDeliveries(at:limit:)`` has then.
-  package func nextDueTime() throws(StoreError) -> Int64? { try nextTime(Self.isOfUse) }
-
-  private func nextTime(_ condition: String) throws(StoreError) -> Int64? {
-    try readOne { db in
+  package func nextDeliveryTime() throws(StoreError) -> Int64? {
+    try read { db in
       try Int64.fetchOne(
-        db.cachedStatement(
-          sql: "SELECT min(next_attempt_at) FROM outbox WHERE state = 'waiting' AND \(condition)"))
+        db, sql: "SELECT min(next_attempt_at) FROM outbox WHERE state = 'waiting' AND \(Self.isShare)")
     }
   }
 
