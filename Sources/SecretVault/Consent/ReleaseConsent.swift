@@ -89,23 +89,15 @@ struct ReleaseConsent {
   private func begin(_ counts: RequestCounts) -> (verdict: Verdict, row: RequestRecord?) {
     if policy == .auto { return (.release, nil) }
     guard counts.ofPeer < Self.limitOfPeer, counts.all < Self.limit else { return (.full, nil) }
+    var row = RequestRecord(
+      kind: .release, peer: peer, secretID: secretID, headerDigest: headerDigest, askedAt: now,
+      endsAt: Self.sum(now, Self.askedLifetime))
     switch policy {
-    case .auto: return (.release, nil)
-    case .ask:
-      return (
-        .asked,
-        RequestRecord(
-          kind: .release, peer: peer, secretID: secretID, headerDigest: headerDigest, askedAt: now,
-          endsAt: Self.sum(now, Self.askedLifetime))
-      )
+    case .auto, .ask: return (.asked, row)
     case .delay(let time):
       let release = Self.sum(later, time)
-      return (
-        .delayed(until: release),
-        RequestRecord(
-          kind: .release, peer: peer, secretID: secretID, headerDigest: headerDigest, askedAt: now, startedAt: later,
-          delay: time, endsAt: Self.sum(release, Self.window))
-      )
+      (row.startedAt, row.delay, row.endsAt) = (later, time, Self.sum(release, Self.window))
+      return (.delayed(until: release), row)
     }
   }
 

@@ -2,9 +2,15 @@ package import Concurrency
 
 extension VaultCore {
   /// Struck when something in the store or the settings has changed, by this process or another.
-  package var pulse: Pulse { database.pulse }
+  package var pulse: Pulse { listening(database.pulse) }
   /// The same for the settings alone.
-  package var settingsPulse: Pulse { database.settingsPulse }
+  package var settingsPulse: Pulse { listening(database.settingsPulse) }
+
+  /// Others' changes are noticed from before the first count on that anybody takes.
+  private func listening(_ pulse: Pulse) -> Pulse {
+    _ = database.hearsOthers()
+    return pulse
+  }
 
   /// Before it is looked, so that whoever changes much makes nobody look without a pause: where somebody waits for it, and elsewhere.
   private static let settling = (hurried: Duration.milliseconds(20), usual: Duration.milliseconds(80))
