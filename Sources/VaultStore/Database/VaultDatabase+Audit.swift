@@ -73,7 +73,8 @@ extension VaultDatabase {
     }
     guard !taken.lines.isEmpty || !taken.seen.isEmpty || taken.lost > 0 else { return }
     do throws(StoreError) {
-      try write { db in
+      // Nobody waits for lines of the log, and peers cause them.
+      try write(isNews: false) { db in
         if taken.lost > 0 {
           let at = taken.lines.first?.at ?? 0
           try Self.insert(AuditRecord(at: at, event: "log-lines-lost", detail: "\(taken.lost)"), db)

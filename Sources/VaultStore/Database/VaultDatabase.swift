@@ -180,8 +180,8 @@ package final class VaultDatabase: Sendable {
 
   // MARK: - Transactions
 
-  /// One immediate transaction.
-  func write<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+  /// One immediate transaction. `isNews` says whether those who wait for changes are told of what it changes.
+  func write<Value>(isNews: Bool = true, _ body: (Database) throws -> Value) throws(StoreError) -> Value {
     do {
       return try pool.writeWithoutTransaction { db in
         var value: Value?
@@ -190,7 +190,7 @@ package final class VaultDatabase: Sendable {
           value = try body(db)
           return .commit
         }
-        if db.totalChangesCount != before { tellOfChange() }
+        if isNews, db.totalChangesCount != before { tellOfChange() }
         guard let value else { throw StoreError.notFound("a transaction's result") }
         return value
       }
