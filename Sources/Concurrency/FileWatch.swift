@@ -7,7 +7,7 @@ package final class FileWatch: Sendable {
   private struct Entry {
     let number: UInt64
     let name: String
-    let pulse: Pulse
+    let pulses: [Pulse]
   }
 
   private struct State {
@@ -41,18 +41,20 @@ package final class FileWatch: Sendable {
     deinit { FileWatch.shared?.forget(folder, number) }
   }
 
-  /// Strikes the pulse whenever the file of this name is touched, or another one is put in its place. Nil if that can't be noticed here.
-  package static func watch(_ name: String, in folder: String, _ pulse: Pulse) -> Watched? {
-    shared?.watch(name, in: folder, pulse)
+  /// Strikes the pulses whenever the file at an absolute path is touched, or another one is put in its place. Nil if that can't be
+  /// noticed here.
+  package static func watch(_ path: String, _ pulses: Pulse...) -> Watched? {
+    guard let slash = path.lastIndex(of: "/") else { return nil }
+    return shared?.watch(String(path[path.index(after: slash)...]), in: String(path[...slash]), pulses)
   }
 
-  private func watch(_ name: String, in folder: String, _ pulse: Pulse) -> Watched? {
+  private func watch(_ name: String, in folder: String, _ pulses: [Pulse]) -> Watched? {
     // Within the lock: of a folder that somebody forgets in this moment there would be no watch left.
     state.withLock { state in
       let place = inotify_add_watch(descriptor, folder, UInt32(IN_ATTRIB | IN_MOVED_TO | IN_ONLYDIR))
       guard place >= 0 else { return nil }
       state.lastNumber += 1
-      state.entries[place, default: []].append(Entry(number: state.lastNumber, name: name, pulse: pulse))
+      state.entries[place, default: []].append(Entry(number: state.lastNumber, name: name, pulses: pulses))
       return Watched(folder: place, number: state.lastNumber)
     }
   }
@@ -90,7 +92,7 @@ package final class FileWatch: Sendable {
         found += state.withLock { state in
           // The system may have had too many to tell of each.
           let entries = event.wd < 0 ? state.entries.values.flatMap { $0 } : state.entries[event.wd] ?? []
-          return entries.filter { event.wd < 0 || $0.name == name }.map(\.pulse)
+          return entries.filter { event.wd < 0 || $0.name == name }.flatMap(\.pulses)
         }
         offset = end
       }

@@ -72,8 +72,7 @@ struct ViewOptions: ParsableArguments {
 
   /// What `-o` writes of all of it.
   private static func file(of view: borrowing ContentView) throws -> SecretBytes {
-    let kind = view.kind.traits
-    guard kind.mainField != kind.body else { return try view.value(of: kind.mainField) }
+    guard view.traits.mainField != nil else { return try view.value(of: view.mainField) }
     var text = try SecretText()
     let object = try view.json(showsHidden: true)
     try text.append(object.bytes)

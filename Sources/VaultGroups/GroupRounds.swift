@@ -77,8 +77,8 @@ package final class GroupRounds: GroupLetterTaker {
         beginAnswering(&tasks)
         let hasGroups = beginRounds(&tasks)
         // What changes in a group isn't in the vault's store.
-        let pause = hasLetters || hasGroups ? Duration.seconds(1) : .seconds(5)
-        do { try await core.wait(pause, for: core.pulse, since: seen) } catch { break }
+        let pause: Duration? = hasLetters || hasGroups ? .seconds(1) : nil
+        do { try await core.wait(since: seen, atMost: pause) } catch { break }
       }
       tasks.cancelAll()
     }

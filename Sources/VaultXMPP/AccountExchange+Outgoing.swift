@@ -6,7 +6,7 @@ import XMPPRequests
 
 // What is to be sent.
 extension AccountExchange {
-  private static let pauses = (longest: Duration.seconds(5), note: 3_600_000.0, count: 5000.0)
+  private static let pauses = (note: 3_600_000.0, count: 5000.0)
   /// Milliseconds in which nothing has happened before a command leaves anything of others', and bytes of that.
   private static let others = (silence: 200.0, bytes: 65 << 10)
 
@@ -33,8 +33,8 @@ extension AccountExchange {
         await attempt { try await leaveSome(&carried) }
       }
       // A command's silences are shorter than that.
-      let pause = answers ? .milliseconds(200) : Self.pauses.longest
-      do { try await vault.core.wait(pause, for: vault.core.pulse, since: seen, isHurried: answers) } catch { return }
+      let pause: Duration? = answers ? .milliseconds(200) : nil
+      do { try await vault.core.wait(since: seen, atMost: pause, isHurried: answers) } catch { return }
     }
   }
 

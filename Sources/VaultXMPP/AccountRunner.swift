@@ -84,7 +84,7 @@ package struct AccountRunner: Sendable {
         while true {
           let seen = vault.core.pulse.count
           guard isCurrent(account) else { return nil }
-          do { try await vault.core.wait(.seconds(5), for: vault.core.pulse, since: seen) } catch { return nil }
+          do { try await vault.core.wait(since: seen) } catch { return nil }
         }
       }
       var reason: XMPPError?
@@ -148,7 +148,7 @@ package struct AccountRunner: Sendable {
     let (network, isOff) = (NetworkMark.now(), vault.accounts.leavesServersOut())
     while vault.core.surroundings.monotonic() < end {
       // The network is looked at as well.
-      do { try await vault.core.wait(.seconds(1), for: vault.core.pulse, since: seen) } catch { return }
+      do { try await vault.core.wait(since: seen, atMost: .seconds(1)) } catch { return }
       seen = vault.core.pulse.count
       guard vault.core.surroundings.monotonic() >= earliest else { continue }
       if (try? vault.accounts.accountMark()) != mark || vault.accounts.leavesServersOut() != isOff

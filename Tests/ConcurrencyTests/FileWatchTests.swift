@@ -27,7 +27,7 @@ import Testing
   private func watching(
     _ name: String, _ pulse: Pulse, in folder: String? = nil, _ body: () async throws -> Void
   ) async throws {
-    guard let watched = FileWatch.watch(name, in: folder ?? self.folder, pulse) else { throw Unwatched() }
+    guard let watched = FileWatch.watch((folder ?? self.folder) + "/" + name, pulse) else { throw Unwatched() }
     try await body()
     _ = consume watched
   }

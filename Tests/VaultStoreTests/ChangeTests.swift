@@ -1,5 +1,6 @@
 import Concurrency
 import GRDB
+import Glibc
 import Testing
 import VaultProtocol
 
@@ -54,9 +55,16 @@ import VaultProtocol
     #expect(try SettingsFile(database).load() == ["a": "b"])
   }
 
-  @Test func `a line of the log strikes the pulse of who commits it`() throws {
-    let before = database.auditPulse.count
+  @Test func `a line of the log strikes the pulse of who commits it, and nobody else's`() throws {
+    let (before, store) = (database.auditPulse.count, database.pulse.count)
     try database.audit(AuditRecord(at: 1, event: "something"))
     #expect(database.auditPulse.count == before + 1)
+    try database.flushAudit()
+    #expect(database.pulse.count == store)
+  }
+
+  @Test func `where a file's folder is gone, others' changes can't be heard`() throws {
+    try #require(rmdir(home.folders.config) == 0)
+    #expect(!database.hearsOthers())
   }
 }

@@ -69,9 +69,8 @@ extension Answerer {
     let interval = environment.deadlines.reply / .milliseconds(1) / 3
     var nextWord = 0.0
     let answerer = self
-    let pulse = room.core.pulse
     while true {
-      let seen = pulse.count
+      let seen = room.core.pulse.count
       let elapsed = environment.monotonic() - began
       let left = Double(time) - elapsed
       let isOver = left <= 0
@@ -86,8 +85,8 @@ extension Answerer {
         let seconds = UInt64(max(1, min((left / 1000).rounded(.up), Double(OfferAnswer.askingLimit))))
         try await reply(OfferAnswer(request: offer.request, verdict: .asking(seconds: seconds)))
       }
-      let pause: Duration = min(.seconds(5), .milliseconds(max(1, min(left, nextWord - elapsed))))
-      try await room.core.wait(pause, for: pulse, since: seen, isHurried: true)
+      let pause = Duration.milliseconds(max(1, min(left, nextWord - elapsed)))
+      try await room.core.wait(since: seen, atMost: pause, isHurried: true)
     }
   }
 

@@ -9,7 +9,7 @@ extension Answering {
           environment.log.warning("messages wait: \(VaultError(error).reason)")
         }
       }
-      do { try await core.wait(ParcelTimes.step, for: core.pulse, since: seen) } catch { return }
+      do { try await core.wait(since: seen) } catch { return }
     }
   }
 

@@ -10,8 +10,6 @@ enum ParcelTimes {
   static let receiptRepetition = 240_000.0
   /// Within which somebody who could be a carrier has to have been met, for parcels to be made for carriers.
   static let encounter: Int64 = 7 * 86_400_000
-  /// Between two looks at what is to be done with messages and parcels, if nothing changes meanwhile.
-  static let step = Duration.seconds(5)
   /// The shortest and the longest time for which it may be tried to send a message.
   static let lifetimes: ClosedRange<Int64> = 3_600_000...(30 * 86_400_000)
   /// Most messages that a peer can leave here.

@@ -89,7 +89,7 @@ extension Consent {
         break
       }
       guard now.state == .approved else { return }
-      do { try await core.wait(.milliseconds(left), for: core.pulse, since: seen, isHurried: true) } catch { break }
+      do { try await core.wait(since: seen, atMost: .milliseconds(left), isHurried: true) } catch { break }
     }
     // What came by parcel stays approved: it is taken up when parcels are answered next.
     guard try !hasDepositParcel(of: request.peer, about: request.secretID) else { return }

@@ -14,19 +14,20 @@ extension VaultCore {
 
   /// Before it is looked, so that whoever changes much makes nobody look without a pause: where somebody waits for it, and elsewhere.
   private static let settling = (hurried: Duration.milliseconds(20), usual: Duration.milliseconds(80))
-  /// How often it is looked where others' changes can't be noticed.
-  private static let glance = Duration.seconds(1)
+  /// After which it is looked in any case: usually, and where others' changes can't be noticed.
+  private static let longest = (usual: Duration.seconds(5), deaf: Duration.seconds(1))
 
-  /// Waits until the pulse is struck, if it wasn't since the count was this one, or until so much time has passed. The count is
-  /// to be taken before looking at what may change.
+  /// Waits until the pulse, or that of all changes, is struck, if it wasn't since the count was this one; for a few seconds at
+  /// most. The count is to be taken before looking at what may change.
   package func wait(
-    _ longest: Duration, for pulse: Pulse, since count: UInt64, isHurried: Bool = false
+    since count: UInt64, of pulse: Pulse? = nil, atMost limit: Duration? = nil, isHurried: Bool = false
   ) async throws {
-    let sleep = environment.sleep
-    let longest = database.hearsOthers() ? longest : min(longest, Self.glance)
+    let (pulse, sleep) = (pulse ?? self.pulse, environment.sleep)
+    let longest = database.hearsOthers() ? Self.longest.usual : Self.longest.deaf
+    let time = limit.map { min($0, longest) } ?? longest
     let isStruck = try await withThrowingTaskGroup(of: Bool.self) { tasks in
       tasks.addTask {
-        try await sleep(longest)
+        try await sleep(time)
         return false
       }
       tasks.addTask {
@@ -44,7 +45,7 @@ extension VaultCore {
     while true {
       let seen = settingsPulse.count
       guard try condition() else { return }
-      try await wait(.seconds(60), for: settingsPulse, since: seen)
+      try await wait(since: seen, of: settingsPulse)
     }
   }
 }

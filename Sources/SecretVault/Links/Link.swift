@@ -1,5 +1,3 @@
-import PeerAuth
-
 /// A link: how bytes reach a peer. What it takes to find one by it is in the ``Recipient``, and who opens byte streams is handed in
 /// by the ``VaultEnvironment``.
 protocol Link: Sendable {
@@ -15,43 +13,4 @@ extension [any Link] {
   /// All links, in the order in which they are begun, each a little later than the one before: a peer that answers on the network
   /// costs no radio.
   static let all: [any Link] = [NetworkLink(), BluetoothLink()]
-}
-
-/// The network, at the peer's addresses.
-struct NetworkLink: Link {
-  func leads(to recipient: Recipient) -> Bool { !recipient.addresses.isEmpty }
-
-  func refusal(of byteCount: UInt64, to recipient: Recipient) -> LinkFailure? { nil }
-
-  /// Tries the peer's addresses until one leads to a session: the next one when the one before has failed, or has taken a while, so that an
-  /// address that swallows everything holds up nobody (RFC 8305).
-  func open(_ opening: Opening) async throws(LinkFailure) -> Conversation {
-    let recipient = opening.recipient
-    guard leads(to: recipient) else {
-      throw LinkFailure(
-        .unreachable, "has no known address",
-        hint: recipient.isPeer
-          ? "ask \(recipient.name) for it and run `vault peer address \(shellQuoted(recipient.name)) HOST:PORT`"
-          : "make it a peer with `vault peer accept`, and say where it is with `vault peer address`")
-    }
-    let (conversation, failures) = await opening.first(
-      of: recipient.addresses.count, pause: opening.environment.deadlines.nextAddress
-    ) { (number) async throws(LinkFailure) in try await dial(recipient.addresses[number], opening) }
-    if let conversation { return conversation }
-    // What is told of several places is told of the last, unless one knows better.
-    throw failures.values.first { $0.kind == .unknownHere }
-      ?? failures.max { $0.key < $1.key }?.value ?? LinkFailure(.unreachable, "unreachable")
-  }
-
-  private func dial(_ address: PeerAddress, _ opening: Opening) async throws(LinkFailure) -> Conversation {
-    guard opening.recipient.mayDial() else {
-      throw LinkFailure(
-        .unreachable, "was not called: too many holders of the same dealer were called within a minute",
-        hint: "try again in a minute")
-    }
-    let environment = opening.environment
-    return try await opening.session(at: address.description, within: environment.deadlines.handshake) {
-      () async throws(TransportError) in try await environment.connect(address)
-    }
-  }
 }

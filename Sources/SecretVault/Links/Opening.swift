@@ -14,10 +14,15 @@ struct Opening: Sendable {
   /// Opens a session with exactly that peer, and greets: by all links that may lead there, at the same time. The first session that comes about
   /// counts. `byteCount` is what is to be moved in it.
   func conversation(for byteCount: UInt64) async throws(LinkFailure) -> Conversation {
-    let leading = [any Link].all.filter { $0.leads(to: recipient) }
     // Said before anything is sent; what another link can carry goes by that.
-    let refusals = leading.compactMap { $0.refusal(of: byteCount, to: recipient) }
-    let links = leading.filter { $0.refusal(of: byteCount, to: recipient) == nil }
+    var (links, refusals): ([any Link], [LinkFailure]) = ([], [])
+    for link in [any Link].all where link.leads(to: recipient) {
+      guard let refusal = link.refusal(of: byteCount, to: recipient) else {
+        links.append(link)
+        continue
+      }
+      refusals.append(refusal)
+    }
     if links.isEmpty, let refusal = refusals.first { throw refusal }
     do { return try await conversation(by: links.isEmpty ? [NetworkLink()] : links) } catch {
       guard error.kind == .unreachable else { throw error }

@@ -89,7 +89,7 @@ final class MeetingRounds: Sendable {
         room.environment.log.error("what is to be carried can't be read: \(VaultError(error).reason)")
         do { try await room.environment.sleep(.seconds(60)) } catch { return }
       }
-      do { try await room.core.wait(Self.glance, for: room.core.pulse, since: seen) } catch { return }
+      do { try await room.core.wait(since: seen, atMost: Self.glance) } catch { return }
     }
   }
 
@@ -160,7 +160,7 @@ final class MeetingRounds: Sendable {
         survey.withAddress.insert(peer.digest)
       }
     }
-    survey.hasDeliveries = try room.database.nextDeliveryTime() != nil
+    survey.hasDeliveries = try room.database.hasWaitingDeliveries()
     let (own, spreading) = try room.post.outgoingRecordsOfMeetings(at: now)
     for record in own {
       survey.waiting[record.peer, default: []].insert(record.id)

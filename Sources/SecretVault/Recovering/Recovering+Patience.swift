@@ -66,7 +66,7 @@ extension Recovering {
       guard let answered else { return try await environment.sleep(pause) }
       guard answeredParcels().isSubset(of: answered) else { return }
       if !isAwaiting { return try await environment.sleep(pause) }
-      try await core.wait(min(pause, .seconds(5)), for: core.pulse, since: seen, isHurried: true)
+      try await core.wait(since: seen, atMost: pause, isHurried: true)
     }
   }
 }

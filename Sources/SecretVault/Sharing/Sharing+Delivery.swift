@@ -89,8 +89,7 @@ extension Sharing {
         let left = now.nextAttemptAt - environment.now()
         if !hasFailed, (1...2 * OutboxRecord.lease).contains(left) {
           before = now
-          let pause = min(.milliseconds(left), Duration.seconds(5))
-          do { try await core.wait(pause, for: core.pulse, since: seen, isHurried: true) } catch { return nil }
+          do { try await core.wait(since: seen, atMost: .milliseconds(left), isHurried: true) } catch { return nil }
           seen = core.pulse.count
           continue
         }

@@ -3,9 +3,8 @@ import Synchronization
 import VaultStore
 
 extension Sharing {
-  /// Between two looks at the outbox, if nothing changes in the store meanwhile: while something waits there, whose recipient may call at any moment,
-  /// and else.
-  private static let pauses = (waiting: Duration.seconds(1), else: Duration.seconds(5))
+  /// Between two looks at the outbox while something waits there: its recipient may call at any moment.
+  private static let pause = Duration.seconds(1)
 
   /// Retries with backoff until the task is cancelled: the daemon's part.
   package func runOutbox() async {
@@ -46,7 +45,7 @@ extension Sharing {
     while !Task.isCancelled {
       let seen = core.pulse.count
       let now = environment.now()
-      var pause = Self.pauses.else
+      var pause: Duration?
       do {
         if now - cleanedAt > 3_600_000 {
           // Once an hour also where it fails: deliveries go on meanwhile.
@@ -81,11 +80,11 @@ extension Sharing {
             running.remove(entry.id)
           }
         }
-        if try database.hasWaitingDeliveries() { pause = Self.pauses.waiting }
+        if try database.hasWaitingDeliveries() { pause = Self.pause }
       } catch {
         environment.log.error("the outbox can't be read: \(error)")
       }
-      do { try await core.wait(pause, for: core.pulse, since: seen) } catch { return }
+      do { try await core.wait(since: seen, atMost: pause) } catch { return }
     }
   }
 }

@@ -19,6 +19,7 @@ struct ContentView: ~Copyable {
   }
 
   let kind: PayloadKind
+  let traits: KindTraits
   /// Its parts, in the order in which they are shown.
   let fields: [Field]
   private let header: PayloadHeader
@@ -37,25 +38,26 @@ struct ContentView: ~Copyable {
 
   init(header: consuming PayloadHeader, body: consuming SecretBytes) throws {
     kind = header.kind
-    if header.kind.traits.isCard {
+    traits = kind.traits
+    if traits.isCard {
       do throws(VCard.Fault) { card = try VCard(body.bytes) } catch {
         throw error.error(in: "this contact", .damaged)
       }
     } else {
       card = nil
     }
-    fields = Self.fields(header, hasBody: body.count > 0, card)
+    fields = Self.fields(header, traits, hasBody: body.count > 0, card)
     self.header = header
     self.body = body
   }
 
   /// Name of the part that `--clip` takes if none is named.
-  var mainField: String { kind.traits.mainField }
+  var mainField: String { traits.mainField ?? traits.body }
 
   private static func fields(
-    _ header: borrowing PayloadHeader, hasBody: Bool, _ card: borrowing VCard?
+    _ header: borrowing PayloadHeader, _ kind: KindTraits, hasBody: Bool, _ card: borrowing VCard?
   ) -> [Field] {
-    let (names, kind) = (header.fieldNames, header.kind.traits)
+    let names = header.fieldNames
     var fields: [Field] = []
     for name in kind.fields where names.contains(name) {
       fields.append(Field(name: name, place: .field(name), isHidden: kind.hidden.contains(name)))
@@ -128,7 +130,7 @@ struct ContentView: ~Copyable {
   /// `showsHidden`.
   func text(forTerminal: Bool, showsHidden: Bool) throws -> SecretBytes {
     var text = try SecretText(capacity: body.count + 256)
-    if kind.traits.isShownAsText {
+    if traits.isShownAsText {
       let hasTitle = fields.contains { $0.name == "title" }
       if hasTitle {
         try append("title", to: &text, forTerminal)
@@ -145,7 +147,7 @@ struct ContentView: ~Copyable {
         try append(property, as: field.name, to: &text, forTerminal)
         continue
       }
-      if field.place == .body, kind.traits.isCard { continue }
+      if field.place == .body, traits.isCard { continue }
       if field.isHidden, !showsHidden {
         try text.append("\(field.name): (hidden; --field \(field.name) prints it, --clip copies it, --show shows it)\n")
         continue
@@ -212,7 +214,7 @@ struct ContentView: ~Copyable {
     var text = try SecretText(capacity: body.count + 256)
     try text.append("{")
     var isFirst = true
-    for field in fields where !(kind.traits.isCard && field.place == .body) {
+    for field in fields where !(traits.isCard && field.place == .body) {
       if !isFirst { try text.append(",") }
       isFirst = false
       try text.append(JSONValue.string(field.name).text + ":")

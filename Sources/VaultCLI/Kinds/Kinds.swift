@@ -31,8 +31,8 @@ struct KindTraits: Sendable {
   var isCard: Bool { if case .card = editing { true } else { false } }
   /// Whether people are shown its body as it is, and no other part.
   var isShownAsText = false
-  /// The part that `--clip` takes if none is named; what `-o` writes is JSON of all parts where that isn't the body.
-  var mainField: String
+  /// The part that `--clip` takes if none is named, where that isn't the body; what `-o` writes is JSON of all parts then.
+  var mainField: String?
   let editing: Editing
   var handover = Handover.never
 }
@@ -40,17 +40,16 @@ struct KindTraits: Sendable {
 extension PayloadKind {
   var traits: KindTraits {
     switch self {
-    case .file: KindTraits(hasFileName: true, body: "content", mainField: "content", editing: .text, handover: .file)
+    case .file: KindTraits(hasFileName: true, body: "content", editing: .text, handover: .file)
     case .note:
-      KindTraits(
-        fields: ["title"], body: "text", isShownAsText: true, mainField: "text", editing: .text, handover: .text)
+      KindTraits(fields: ["title"], body: "text", isShownAsText: true, editing: .text, handover: .text)
     case .password:
       KindTraits(
         fields: EntryField.allCases.map(\.rawValue), hidden: [EntryField.password.rawValue], body: "content",
         isBodyAlwaysThere: false, mainField: EntryField.password.rawValue, editing: .entry)
-    case .contact: KindTraits(body: "vcard", mainField: "vcard", editing: .card)
+    case .contact: KindTraits(body: "vcard", editing: .card)
     case .encryptionKey:
-      KindTraits(hidden: ["content"], body: "content", mainField: "content", editing: .never("a key can't be edited"))
+      KindTraits(hidden: ["content"], body: "content", editing: .never("a key can't be edited"))
     }
   }
 }

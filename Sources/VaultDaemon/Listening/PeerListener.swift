@@ -16,9 +16,6 @@ struct PeerListener: Service {
   /// Is told where it listens from now on, nil where that is nowhere.
   let announce: @Sendable (String?) throws -> Void
 
-  /// After which a place that could not be had is tried again.
-  private static let patience = Duration.seconds(5)
-
   func run() async throws {
     let descriptors = DescriptorLimit.raise()
     let limits = DescriptorLimit.connections(within: descriptors)
@@ -45,7 +42,7 @@ struct PeerListener: Service {
       } catch {
         let words = VaultError(error).reason
         log.error("\(words); nobody is answered until that is possible, or the setting listen changes")
-        try? await vault.core.wait(Self.patience, for: vault.core.settingsPulse, since: seen)
+        try? await vault.core.wait(since: seen, of: vault.core.settingsPulse)
       }
     }
   }

@@ -10,11 +10,7 @@ package enum Clocks {
   }
 
   /// Milliseconds of a clock that never jumps, for ends of waits.
-  package static func milliseconds() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-  }
+  package static func milliseconds() -> Int64 { Int64(monotonic()) }
 
   /// The same with fractions.
   package static func monotonic() -> Double {

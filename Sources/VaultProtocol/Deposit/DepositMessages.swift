@@ -58,7 +58,10 @@ package struct Offer: PeerMessage {
 
 /// What the holder wants of an offer.
 package typealias OfferAnswer = VerdictMessage<OfferAnswerKind>
-package enum OfferAnswerKind: MessageKind { package static let type = MessageType.offerAnswer }
+package enum OfferAnswerKind: VerdictKind {
+  package static let type = MessageType.offerAnswer
+  package static let mayAsk = true
+}
 
 /// One piece of a fragment on its way to its holder.
 package typealias Piece = PieceMessage<PieceKind>

@@ -30,7 +30,11 @@ package struct ItemOffer: PeerMessage {
 
 /// What the receiver wants of an offered item; pieces are counted as in an offered share.
 package typealias ItemAnswer = VerdictMessage<ItemAnswerKind>
-package enum ItemAnswerKind: MessageKind { package static let type = MessageType.itemAnswer }
+package enum ItemAnswerKind: VerdictKind {
+  package static let type = MessageType.itemAnswer
+  /// Items wait for their user behind the transfer, not before it.
+  package static let mayAsk = false
+}
 
 /// One piece of an item's ciphertext: 65536 bytes, the last one fewer.
 package typealias ItemPiece = PieceMessage<ItemPieceKind>

@@ -108,8 +108,14 @@ package enum OfferVerdict: Hashable, Sendable {
   case asking(seconds: UInt64)
 }
 
+/// Tells an answer to an offer from others.
+package protocol VerdictKind: MessageKind {
+  /// Whether it may be that a user is asked first.
+  static var mayAsk: Bool { get }
+}
+
 /// A message that says what is wanted of an offer.
-package struct VerdictMessage<Kind: MessageKind>: PeerMessage {
+package struct VerdictMessage<Kind: VerdictKind>: PeerMessage {
   package static var type: MessageType { Kind.type }
   /// Most seconds that a user may be asked for.
   package static var askingLimit: UInt64 { 3600 }
@@ -144,8 +150,7 @@ package struct VerdictMessage<Kind: MessageKind>: PeerMessage {
     case (1, _, nil): verdict = .wants(from: from)
     case (2, 0, nil): verdict = .complete
     case (3, 0, .some(let reason)): verdict = .refused(reason)
-    // Items wait for their user behind the transfer, not before it.
-    case (4, 1...Self.askingLimit, nil) where Kind.type != .itemAnswer: verdict = .asking(seconds: from)
+    case (4, 1...Self.askingLimit, nil) where Kind.mayAsk: verdict = .asking(seconds: from)
     default: throw .invalidValue(field: "verdict")
     }
   }

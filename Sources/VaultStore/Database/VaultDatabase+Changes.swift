@@ -7,16 +7,13 @@ import Synchronization
 struct ChangeWatch: ~Copyable, Sendable {
   private let database: FileWatch.Watched
   private let settings: FileWatch.Watched
-  private let settingsAlone: FileWatch.Watched
 
   fileprivate init?(_ folders: VaultFolders, _ pulse: Pulse, _ settingsPulse: Pulse) {
-    guard let database = FileWatch.watch("vault.db", in: folders.data, pulse),
-      let settings = FileWatch.watch("settings.json", in: folders.config, pulse),
-      let settingsAlone = FileWatch.watch("settings.json", in: folders.config, settingsPulse)
+    guard let database = FileWatch.watch(folders.databasePath, pulse),
+      let settings = FileWatch.watch(folders.settingsPath, pulse, settingsPulse)
     else { return nil }
     self.database = database
     self.settings = settings
-    self.settingsAlone = settingsAlone
   }
 }
 

@@ -78,13 +78,6 @@ extension VaultDatabase {
     try readOne { db in try db.has("outbox WHERE state = 'waiting' AND \(Self.isOfUse)") }
   }
 
-  package func nextDeliveryTime() throws(StoreError) -> Int64? {
-    try read { db in
-      try Int64.fetchOne(
-        db, sql: "SELECT min(next_attempt_at) FROM outbox WHERE state = 'waiting' AND \(Self.isShare)")
-    }
-  }
-
   /// Takes a due delivery for one attempt: counts it and makes it due again only at `time` `retryAt`, so that daemon and
   /// command don't try the same one at once. False if somebody else has taken it.
   package func claimDelivery(_ id: Int64, at time: Int64, retryAt: Int64) throws(StoreError) -> Bool {

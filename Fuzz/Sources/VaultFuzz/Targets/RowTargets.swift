@@ -107,7 +107,7 @@ enum RowTargets {
         ("last_error", .null), ("created_at", .int64(5)),
       ]
     ) {
-      _ = try? $0.nextDeliveryTime()
+      _ = try? $0.hasWaitingDeliveries()
       _ = try? $0.claimDelivery(1, at: 10, retryAt: 20)
       _ = try? $0.dueDeliveries(at: .max)
       _ = try? $0.cancelExpiredDeliveries(at: .max)

@@ -89,8 +89,7 @@ struct ItemShowCommand: OpenedCommand {
         passwords: password.source(console), patience: consent.patience(console)))
     let fileName = SuggestedName.sanitised(content.header.fileName)
     let opened = try ContentView(content)
-    let isFile = opened.kind.traits.handover == .file
-    let isPlain = isFile && destination == nil && view.field == nil && !view.fields && !view.clip
+    let isPlain = opened.traits.hasFileName && destination == nil && view.field == nil && !view.fields && !view.clip
     guard !isPlain || console.json else {
       console.note("it is a file; its contents come out with -o")
       let shown = try vault.items.item(item.id)

@@ -62,7 +62,7 @@ struct MessageDelivery {
       guard vault.core.surroundings.monotonic() < end, !moment.isOver else { return }
       // A text that its server has is over after a while without a change.
       do {
-        try await vault.core.wait(.milliseconds(500), for: vault.core.pulse, since: seen, isHurried: true)
+        try await vault.core.wait(since: seen, atMost: .milliseconds(500), isHurried: true)
       } catch { return }
     }
   }
