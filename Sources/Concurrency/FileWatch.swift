@@ -39,6 +39,9 @@ package final class FileWatch: Sendable {
     fileprivate let number: UInt64
 
     deinit { FileWatch.shared?.forget(folder, number) }
+
+    /// Whether changes are noticed still; not once the file's folder was removed.
+    package var isAlive: Bool { FileWatch.shared?.isWatched(folder, number) == true }
   }
 
   /// Strikes the pulses whenever the file at an absolute path is touched, or another one is put in its place. Nil if that can't be
@@ -68,6 +71,10 @@ package final class FileWatch: Sendable {
     }
   }
 
+  private func isWatched(_ folder: Int32, _ number: UInt64) -> Bool {
+    state.withLock { $0.entries[folder]?.contains { $0.number == number } == true }
+  }
+
   private func listen() {
     var buffer = [UInt8](repeating: 0, count: 16 * Self.eventLimit)
     while true {
@@ -91,8 +98,11 @@ package final class FileWatch: Sendable {
         let name = String(decoding: bytes[start..<end].prefix { $0 != 0 }, as: UTF8.self)
         found += state.withLock { state in
           // The system may have had too many to tell of each.
-          let entries = event.wd < 0 ? state.entries.values.flatMap { $0 } : state.entries[event.wd] ?? []
-          return entries.filter { event.wd < 0 || $0.name == name }.flatMap(\.pulses)
+          if event.wd < 0 { return state.entries.values.flatMap { $0.flatMap(\.pulses) } }
+          // The folder is gone, and nothing more will be told of it.
+          let isGone = event.mask & UInt32(IN_IGNORED) != 0
+          let entries = isGone ? state.entries.removeValue(forKey: event.wd) : state.entries[event.wd]
+          return (entries ?? []).filter { isGone || $0.name == name }.flatMap(\.pulses)
         }
         offset = end
       }

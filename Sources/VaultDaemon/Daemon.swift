@@ -52,8 +52,9 @@ package final class Daemon: Sendable {
   /// Returns when it has ended as ``end()`` told it to, and throws when it can't go on.
   package func run() async throws {
     defer {
-      sleepWatch?.stop()
+      // Keys first: a bus that says nothing holds up what comes behind.
       agent?.stop()
+      sleepWatch?.stop()
     }
     do {
       try await group.run()

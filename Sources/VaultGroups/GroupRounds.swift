@@ -18,8 +18,6 @@ package final class GroupRounds: GroupLetterTaker {
     var rounds: Set<String> = []
     /// Letters that a task is at.
     var letters: Set<[UInt8]> = []
-    /// Whether a task is at the parcels that have come.
-    var isAnswering = false
     /// Why parcels couldn't be told about last: once is enough.
     var parcelFault = ""
     /// Why groups couldn't be kept in step since their last round that went well: each reason once is enough.
@@ -137,13 +135,7 @@ package final class GroupRounds: GroupLetterTaker {
 
   /// Answers what has come in parcels, and what waited for the user. Its answers have the groups' next rounds at once.
   private func beginAnswering(_ tasks: inout DiscardingTaskGroup) {
-    let isFree = state.withLock { state in
-      defer { state.isAnswering = true }
-      return !state.isAnswering
-    }
-    guard isFree else { return }
     tasks.addTask { [self] in
-      defer { state.withLock { $0.isAnswering = false } }
       do { _ = try await groups.vault.answering.answerParcels() } catch { note(VaultError(error)) }
     }
   }

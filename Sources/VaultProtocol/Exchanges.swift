@@ -42,7 +42,7 @@ package struct Exchanges: Sendable {
     package let content: Content
 
     /// Parses the body of a message. To somebody who is no peer but was introduced, most numbers have no meaning.
-    package init(number: UInt16, body: RawSpan, isPeer: Bool = true) throws(ProtocolError) {
+    package init(number: UInt16, body: RawSpan, isPeer: Bool) throws(ProtocolError) {
       self.number = number
       guard let type = MessageType(number, isPeer: isPeer) else {
         content = .unknown
@@ -226,7 +226,7 @@ package enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
   }
 
   /// The limit for a number as it arrives; nil if it has no meaning here.
-  package static func byteLimit(_ number: UInt16, isPeer: Bool = true) -> Int? {
+  package static func byteLimit(_ number: UInt16, isPeer: Bool) -> Int? {
     MessageType(number, isPeer: isPeer)?.byteLimit
   }
 

@@ -63,6 +63,19 @@ import Testing
     }
   }
 
+  @Test func `a watch whose folder is removed strikes its pulse once more, and says that it is dead`() async throws {
+    guard let watched = FileWatch.watch(folder + "/one", pulse) else { throw Unwatched() }
+    let isAlive = watched.isAlive
+    #expect(isAlive)
+    for name in ["one", "other"] { unlink(folder + "/" + name) }
+    var seen = pulse.count
+    try #require(rmdir(folder) == 0)
+    while watched.isAlive {
+      try await pulse.wait(since: seen)
+      seen = pulse.count
+    }
+  }
+
   @Test func `a folder that isn't there can't be watched`() async {
     await #expect(throws: Unwatched.self) { try await watching("one", pulse, in: folder + "/missing") {} }
   }

@@ -57,6 +57,18 @@ extension VaultTests {
       #expect(try ben.consent.requests().isEmpty)
     }
 
+    @Test func `another header of the same secret takes nobody's place while the user is asked`() async throws {
+      let (world, forged) = (world, forged)
+      let delivery = Task { try await forged.deliver(forged.job(1), to: world[1]) }
+      let request = try #require(try await requests().first)
+      let twin = try ForgedSecret(by: world[0], to: [world[1], world[2]], threshold: 2, nonce: forged.content.nonce)
+      #expect(try await twin.deliver(twin.job(1), to: world[1])?.refusal == .busy)
+      #expect(try await requests().map(\.id) == [request.id])
+      _ = try await ben.consent.approveRequest(request.id)
+      #expect(try await delivery.value == nil)
+      #expect(try ben.overview.secret(forged.header.id.description).summary.description == "house keys")
+    }
+
     @Test func `a share that ben's user refuses is discarded, and a retry asks again`() async throws {
       let (world, forged) = (world, forged)
       let delivery = Task { try await forged.deliver(forged.job(1), to: world[1]) }
@@ -77,7 +89,7 @@ extension VaultTests {
       let delivery = Task { try await forged.deliver(forged.job(1), to: world[1]) }
       _ = try await requests()
       // Its time has begun.
-      await world.clock.isAwaited(.seconds(5))
+      await world.clock.isAwaited(.seconds(1))
       world.clock.advance(milliseconds: 60_000)
       #expect(try await delivery.value?.refusal == .notAccepted)
       try expectNothingStored()
@@ -201,7 +213,7 @@ extension VaultTests {
       #expect(try world[1].vault.consent.requests().count == 1)
       await ada.session.close()
       // It tells the dealer again that it still waits, and notices so.
-      await world.clock.isAwaited(.seconds(5))
+      await world.clock.isAwaited(.seconds(1))
       world.clock.advance(by: VaultEnvironment.Deadlines.distinct.reply / 3)
       #expect(try await eventually { try world[1].vault.consent.requests().isEmpty })
       #expect(try world[1].vault.overview.secrets().isEmpty)
@@ -300,7 +312,7 @@ extension VaultTests {
       let sharing = Task { try await world.share([1, 2, 3], threshold: 2, to: [1]) { events.add($0) } }
       let request = try #require(try await requests().first)
       // Whoever is asked tells the dealer so before it waits.
-      await world.clock.isAwaited(.seconds(5))
+      await world.clock.isAwaited(.seconds(1))
       _ = try await ben.consent.approveRequest(request.id)
       #expect(try await sharing.value.isFinished)
       let asked = events.all.compactMap { event -> String? in

@@ -18,7 +18,7 @@ extension HostileRequester {
   /// What the holder says to a drill's proof: a refusal's reason, nil if it has proved its own share.
   func submitToDrill(_ possession: Possession) async throws -> RefusalReason? {
     try await session.send(DrillProof(possession: possession, nonce: Randomness.bytes(32)))
-    let received = try await session.receive { MessageType.byteLimit($0) }
+    let received = try await session.receive { MessageType.byteLimit($0, isPeer: true) }
     if received.type == MessageType.drillAnswer.rawValue { return nil }
     guard received.type == DrillRefusal.type.rawValue else { throw ProtocolError.unexpectedMessage(received.type) }
     return try DrillRefusal.decode(received.body.bytes, limit: DrillRefusal.type.byteLimit).reason

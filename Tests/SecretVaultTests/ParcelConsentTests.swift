@@ -192,6 +192,26 @@ extension VaultTests {
       #expect(try ben.consent.requests().isEmpty && ben.overview.secrets().count == 1)
     }
 
+    @Test func `another header of the same secret takes nobody's place, and the user's word isn't lost`() async throws {
+      let other = try another()
+      _ = try await offer(other)
+      let id = try only().id
+      let twin = try ForgedSecret(
+        by: world[0], to: [world[1], world[2]], threshold: 2, nonce: other.content.nonce, description: "another letter")
+      #expect(twin.header.id == other.header.id && twin.header.digest != other.header.digest)
+      _ = try await offer(twin)
+      for _ in 0..<3 {
+        world.clock.advance(milliseconds: 60_000)
+        #expect(try await !ben.answering.answerParcels())
+      }
+      #expect(try only().id == id)
+      let vault = ben
+      let approval = Task { try await vault.consent.approveRequest(id) }
+      try await onceFree(after: .deeds) { try await ben.answering.answerParcels() ? () : nil }
+      _ = try await approval.value
+      #expect(try ben.overview.secret(other.header.id.description).summary.description == "a letter")
+    }
+
     @Test func `a daemon that starts asks no second time`() async throws {
       let other = try another()
       _ = try await offer(other)

@@ -14,7 +14,7 @@ struct ExchangeRequestTests {
   ]
 
   private func parsed(_ number: UInt16, _ body: [UInt8]) throws(ProtocolError) -> Exchanges.Request {
-    try Exchanges.Request(number: number, body: body.span.bytes)
+    try Exchanges.Request(number: number, body: body.span.bytes, isPeer: true)
   }
 
   /// Whether the bytes are taken. If so, they must be the one encoding of what they say.

@@ -52,7 +52,7 @@ private func message(_ kind: Kind, _ request: UInt64) throws -> Exchanges.Reques
     case .courierTaken: CourierTaken(request: request, copy: try MeetingParcel().copy, outcome: .known)
     case .courierTurn: CourierTurn(request: request, replies: [])
     }
-  guard let message else { return try Exchanges.Request(number: 0x0401, body: [UInt8]().span.bytes) }
+  guard let message else { return try Exchanges.Request(number: 0x0401, body: [UInt8]().span.bytes, isPeer: true) }
   return try Exchanges.Request(message)
 }
 

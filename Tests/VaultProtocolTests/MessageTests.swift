@@ -39,7 +39,7 @@ struct MessageTests {
     let bytes = try message.encoded()
     #expect(bytes.count <= Message.type.byteLimit, "\(Message.self)")
     #expect(decoded(Message.self, bytes) == .success(message))
-    #expect(MessageType.byteLimit(Message.type.rawValue) == Message.type.byteLimit)
+    #expect(MessageType.byteLimit(Message.type.rawValue, isPeer: true) == Message.type.byteLimit)
   }
 
   private func expectOversizeRefused<Message: PeerMessage>(_ message: Message) {
@@ -96,7 +96,7 @@ struct MessageTests {
     ]
     #expect(limits == table)
     for number in UInt16.min...(.max) where MessageType(rawValue: number) == nil {
-      #expect(MessageType.byteLimit(number) == nil)
+      #expect(MessageType.byteLimit(number, isPeer: true) == nil)
     }
   }
 

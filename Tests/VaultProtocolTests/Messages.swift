@@ -129,7 +129,7 @@ extension Exchanges.Request {
   /// A message as it would be read.
   init(_ message: any PeerMessage) throws {
     let body = try message.encoded()
-    self = try Self(number: type(of: message).type.rawValue, body: body.span.bytes)
+    self = try Self(number: type(of: message).type.rawValue, body: body.span.bytes, isPeer: true)
   }
 
   /// The parsed message, encoded again; nil for a number without a meaning.

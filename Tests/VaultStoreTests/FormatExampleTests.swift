@@ -150,7 +150,7 @@ import WireCodec
     let record = ParcelRecord(
       id: sampleID(1), direction: .request, state: .posted, peer: try Digest([UInt8](repeating: 0x77, count: 32)),
       secretID: sampleID(2), delivery: 5, group: group, createdAt: 1_700_000_000_000, expiresAt: 1_701_208_800_000,
-      request: 7, postedAt: 1_700_000_000_000, nextAttemptAt: 1_700_086_400_000)
+      request: 7, nextAttemptAt: 1_700_086_400_000, handedOver: [.group: 1_700_000_000_000])
     let parcel = StoredParcel(
       record: record, content: try StoredParcel.digest(of: Array("parcel".utf8)), hasSecret: false)
     try expectInDocument(lines(parcel.encoded()))

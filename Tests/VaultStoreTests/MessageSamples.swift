@@ -30,7 +30,7 @@ func sampleParcel(
   ParcelRecord(
     id: sampleID(number), direction: direction, state: state, peer: try #require(message.peer), createdAt: 10,
     expiresAt: 1000, seed: [UInt8](repeating: number, count: 32), message: message.id,
-    ways: .init([.session, .carriers]), accountAt: 5)
+    ways: .init([.session, .carriers]), handedOver: [.account: 5])
 }
 
 func sampleAccount(_ number: UInt8, isCurrent: Bool = false) -> AccountRecord {

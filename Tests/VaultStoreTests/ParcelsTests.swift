@@ -36,7 +36,7 @@ import Testing
   @Test func `a parcel is read as it was stored, by another process too`() throws {
     var full = try sampleParcel(1, .request, .posted, secret: 4)
     full.inReplyTo = sampleID(5)
-    full.postedAt = 30
+    full.handedOver = [.group: 30, .account: 35]
     full.nextAttemptAt = 40
     try add(full, content: [1, 2, 3], secret: [7, 7, 7])
     var bare = try sampleParcel(2, .received)
@@ -52,6 +52,17 @@ import Testing
     #expect(try replySecret(full, in: other) == [7, 7, 7])
     #expect(try replySecret(bare, in: other) == nil)
     #expect(try other.parcel(sampleID(4)) == nil)
+  }
+
+  @Test func `a program behind which a newer one has written erases nothing of what it can't read`() throws {
+    let row = try add(sampleParcel(1, .request))
+    try database.write { db in
+      try db.execute(sql: "UPDATE parcels SET sealed = x'00'")
+      try db.execute(sql: "INSERT INTO grdb_migrations VALUES ('v999')")
+    }
+    #expect(throws: StoreError.tooNew(home.folders.databasePath)) { try database.removeDamagedParcels() }
+    try database.write { db in try db.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = 'v999'") }
+    #expect(try database.removeDamagedParcels() == [row.id])
   }
 
   @Test func `an id is taken only once, whatever it was for`() throws {
@@ -174,7 +185,7 @@ import Testing
     let first = try add(sampleParcel(1, .request), content: [1])
     var posted = first
     posted.state = .posted
-    posted.postedAt = 100
+    posted.handedOver[.group] = 100
     posted.nextAttemptAt = 200
     posted.group = [UInt8](repeating: 8, count: 8)
     #expect(try database.updateParcel(posted, from: first))

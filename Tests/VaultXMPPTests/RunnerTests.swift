@@ -154,10 +154,10 @@ extension Person {
   func sendAgain(_ message: MessageSummary) throws {
     let digest = try vault.accounts.peerDigest(message.peer ?? "")
     for record in try vault.core.database.parcels(toPeer: digest, [.posted, .waiting])
-    where record.direction == .message && record.accountAt > 0 {
-      guard vault.core.surroundings.now() - record.accountAt > 500 else { continue }
+    where record.direction == .message {
+      guard let last = record.handedOver[.account], vault.core.surroundings.now() - last > 500 else { continue }
       var again = record
-      again.accountAt = 0
+      again.handedOver[.account] = nil
       _ = try vault.core.database.updateParcel(again, from: record)
     }
   }

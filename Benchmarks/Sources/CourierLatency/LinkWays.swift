@@ -32,7 +32,7 @@ struct SessionLink: Way {
           $0 == ada.identity.keys.noise ? ada.identity.keys : nil
         }
         while true {
-          let received = try await answered.receive { MessageType.byteLimit($0) }
+          let received = try await answered.receive { MessageType.byteLimit($0, isPeer: true) }
           if received.isGoodbye { break }
           let piece = try CourierPiece.decode(received.body.bytes, limit: MessageType.courierPiece.byteLimit)
           try Letter.open(piece.bytes, from: ada, to: ben)

@@ -31,7 +31,7 @@ struct DirectVaults: Way {
           $0 == ada.identity.keys.noise ? ada.identity.keys : nil
         }
         while true {
-          let received = try await answered.receive { MessageType.byteLimit($0) }
+          let received = try await answered.receive { MessageType.byteLimit($0, isPeer: true) }
           if received.isGoodbye { break }
           let piece = try CourierPiece.decode(received.body.bytes, limit: MessageType.courierPiece.byteLimit)
           receipts.put(try vault.intake.takeParcel(piece.bytes, by: ParcelArrival(way: .session, from: from)))

@@ -41,7 +41,7 @@ struct Requester {
       nonce: try OpeningChallenge.of(session.handshakeHash))
     try await send(
       try exchange.prove(request: number, share: claim.share, salt: claim.salt, evaluation: claim.evaluation))
-    let answer = try await session.receive { MessageType.byteLimit($0) }
+    let answer = try await session.receive { MessageType.byteLimit($0, isPeer: true) }
     guard answer.type == Release.type.rawValue else { throw Failure(words: "no share was released") }
     let release = try Release.decode(answer.body.bytes)
     try header.verifyHolder(index: release.share.index, card: holder.digest, salt: release.salt.bytes)
@@ -56,7 +56,7 @@ struct Requester {
   }
 
   func receive<Message: PeerMessage>(_ type: Message.Type) async throws -> Message {
-    let received = try await session.receive { MessageType.byteLimit($0) }
+    let received = try await session.receive { MessageType.byteLimit($0, isPeer: true) }
     guard received.type == Message.type.rawValue else { throw Failure(words: "message \(received.type) came") }
     return try Message.decode(received.body.bytes, limit: Message.type.byteLimit)
   }

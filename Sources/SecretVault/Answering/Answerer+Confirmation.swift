@@ -17,7 +17,7 @@ extension Answerer {
       guard let wanted = try room.confirmationTime() else { return nil }
       time = wanted
     } catch {
-      room.environment.log.error("an offered share can't be judged: this device \(VaultCore.words(error))")
+      room.core.logFault("an offered share can't be judged: this device \(VaultCore.words(error))")
       return .internalFailure
     }
     // Its dealer would take the silence for the end.
@@ -47,7 +47,19 @@ extension Answerer {
     let request = try room.database.changeRequest(
       .deposit, of: peer.digest, secret: header.id.bytes, at: now
     ) { (row, counts) throws(StoreError) in
-      if let known = row, known.state == .taken, known.headerDigest == header.digest { return }
+      switch (row?.state, row?.headerDigest == header.digest) {
+      case (.taken, true): return
+      case (.approved, true):
+        // What the user has said holds, whoever waited for it.
+        row?.state = .taken
+        row?.endsAt = ReleaseConsent.sum(now, Self.takenLifetime)
+        return
+      case (.waiting, false), (.approved, false):
+        // Another header of the same secret takes nobody's place.
+        isFull = true
+        return
+      default: break
+      }
       isFull = counts.ofPeer >= Self.waitingDepositsOfPeer || counts.all >= Self.waitingDeposits
       guard !isFull else { return }
       // An older session of the same dealer that waits with the same share finds its number gone, and gives up.
@@ -74,7 +86,7 @@ extension Answerer {
       let elapsed = environment.monotonic() - began
       let left = Double(time) - elapsed
       let isOver = left <= 0
-      let state = try room.database.request(request.id)?.state
+      let state = try await offPool { try answerer.room.database.request(request.id)?.state }
       if state != .waiting || isOver {
         if try await offPool({ try answerer.settle(request) }) { return nil }
         // The request was taken out of the list, by a newer one or a daemon that starts: nobody has said no.
@@ -85,8 +97,9 @@ extension Answerer {
         let seconds = UInt64(max(1, min((left / 1000).rounded(.up), Double(OfferAnswer.askingLimit))))
         try await reply(OfferAnswer(request: offer.request, verdict: .asking(seconds: seconds)))
       }
-      let pause = Duration.milliseconds(max(1, min(left, nextWord - elapsed)))
-      try await room.core.wait(since: seen, atMost: pause, isHurried: true)
+      // By a second at most: whoever has approved it waits a few for somebody to take it up.
+      let pause = Duration.milliseconds(max(1, min(left, nextWord - elapsed, 1000)))
+      try await room.core.wait(since: seen, atMost: pause)
     }
   }
 
@@ -112,7 +125,7 @@ extension Answerer {
       guard let known = try room.database.request(.deposit, of: peer.digest, secret: header.id.bytes) else { return }
       try room.database.removeRequest(known.id)
     } catch {
-      room.environment.log.error("a request that was met could not be removed: \(error)")
+      room.core.logFault("a request that was met could not be removed: \(error)")
     }
   }
 }

@@ -82,7 +82,7 @@ extension Answerer {
       return .refuse(.invalidShare, header)
     } catch {
       // This device's own trouble must not look like the dealer's fault: it may try again.
-      room.environment.log.error("an offered share could not be opened: this device \(VaultCore.words(error))")
+      room.core.logFault("an offered share could not be opened: this device \(VaultCore.words(error))")
       return .refuse(.internalFailure, header)
     }
     return .willing(header, held)
@@ -102,7 +102,7 @@ extension Answerer {
     } catch .diskFull {
       return .refuse(.diskFull, header)
     } catch {
-      room.environment.log.error("an offered share can't be taken: this device \(VaultCore.words(error))")
+      room.core.logFault("an offered share can't be taken: this device \(VaultCore.words(error))")
       return .refuse(.internalFailure, header)
     }
   }
@@ -214,7 +214,7 @@ extension Answerer {
     } catch is ProtocolError {
       running.failure = .invalidFragment
     } catch {
-      room.environment.log.error("a piece could not be stored: this device \(VaultCore.words(error))")
+      room.core.logFault("a piece could not be stored: this device \(VaultCore.words(error))")
       running.failure = .internalFailure
     }
     deposit = running
@@ -274,7 +274,7 @@ extension Answerer {
       try? discard(running)
       return .diskFull
     } catch {
-      room.environment.log.error("a deposit could not be kept: this device \(VaultCore.words(error))")
+      room.core.logFault("a deposit could not be kept: this device \(VaultCore.words(error))")
       return .internalFailure
     }
   }

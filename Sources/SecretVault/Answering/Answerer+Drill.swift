@@ -34,7 +34,7 @@ extension Answerer {
     do {
       answer = try ownProof(request, nonce: proof.nonce, header, index)
     } catch {
-      room.environment.log.error("the share of secret \(header.id) is damaged: this device \(VaultCore.words(error))")
+      room.core.logFault("the share of secret \(header.id) is damaged: this device \(VaultCore.words(error))")
       return try await reply(DrillRefusal(request: request.request, reason: .invalidShare))
     }
     exchanges.drill.drilled(request: request.request)

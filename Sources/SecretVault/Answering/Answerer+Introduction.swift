@@ -16,7 +16,7 @@ extension Answerer {
   func asker(about secret: [UInt8]) -> PeerRecord? {
     guard peer.introducer != nil else { return peer }
     do { return try room.introductions.introducedHolder(peer.digest, of: secret) ?? acceptedMeanwhile(secret) } catch {
-      room.environment.log.error("an introduced holder can't be looked up: this device \(VaultCore.words(error))")
+      room.core.logFault("an introduced holder can't be looked up: this device \(VaultCore.words(error))")
       return nil
     }
   }
@@ -59,7 +59,7 @@ extension Answerer {
     } catch is ProtocolError {
       return .notAccepted
     } catch {
-      room.environment.log.error("an introduction could not be kept: this device \(VaultCore.words(error))")
+      room.core.logFault("an introduction could not be kept: this device \(VaultCore.words(error))")
       return .internalFailure
     }
   }
@@ -76,7 +76,7 @@ extension Answerer {
           cards = try room.introductions.newerCards(than: request, for: peer.digest, about: record)
         }
       } catch {
-        room.environment.log.error("newer cards can't be given: this device \(VaultCore.words(error))")
+        room.core.logFault("newer cards can't be given: this device \(VaultCore.words(error))")
       }
     }
     if let secret, !cards.cards.isEmpty { introductions.cardsGiven.insert(secret) }

@@ -176,7 +176,7 @@ extension Answerer {
       } catch is ProtocolError {
         running.failure = .invalidFragment
       } catch {
-        room.environment.log.error("a piece of an item could not be stored: this device \(VaultCore.words(error))")
+        room.core.logFault("a piece of an item could not be stored: this device \(VaultCore.words(error))")
         running.failure = .internalFailure
       }
     }
@@ -250,7 +250,7 @@ extension Answerer {
       try? room.database.discardArrival(record.id)
       return (.diskFull, record.keyID)
     } catch {
-      room.environment.log.error("an item could not be kept: this device \(VaultCore.words(error))")
+      room.core.logFault("an item could not be kept: this device \(VaultCore.words(error))")
       return (.internalFailure, record.keyID)
     }
   }

@@ -41,7 +41,10 @@ extension Answerer {
     let request = try room.database.changeRequest(
       .deposit, of: peer.digest, secret: header.id.bytes, at: now
     ) { (row, counts) throws(StoreError) in
-      if var known = row, known.headerDigest == header.digest {
+      if var known = row {
+        // Another header of the same secret takes nobody's place: the two would take it from each other for ever, each time under a
+        // new number, and whatever the user says would be lost.
+        guard known.headerDigest == header.digest else { return }
         switch known.state {
         case .taken: word = .yes
         case .approved:

@@ -83,7 +83,7 @@ extension Answerer {
     do {
       return try stored(request)
     } catch {
-      room.environment.log.error("a share that was asked for can't be read: this device \(VaultCore.words(error))")
+      room.core.logFault("a share that was asked for can't be read: this device \(VaultCore.words(error))")
       return nil
     }
   }
@@ -129,7 +129,7 @@ extension Answerer {
   /// A piece with its path, checked against the root; nil if the fragment is damaged.
   func proven(_ number: UInt64, _ pieces: LocalPieces) -> (bytes: [UInt8], leaf: Digest, path: MerklePath)? {
     do { return try pieces.provenPiece(number) } catch {
-      room.environment.log.error("the fragment of secret \(pieces.header.id) is damaged: \(error.reason)")
+      room.core.logFault("the fragment of secret \(pieces.header.id) is damaged: \(error.reason)")
       return nil
     }
   }

@@ -17,20 +17,30 @@ extension Answering {
     guard try database.hasParcels([.waiting], direction: .received),
       post.parcelMemory.beginAnswering()
     else { return false }
-    defer { post.parcelMemory.endAnswering() }
-    var hasAnswered = false
-    for record in try database.parcels(.received, [.waiting]) {
-      guard !Task.isCancelled else { break }
-      do {
-        if try await answer(record) { hasAnswered = true }
-      } catch {
-        // One that fails doesn't keep the others waiting.
-        try? wait(with: record, nil)
-        guard core.strangers.isNew("answering parcels", at: environment.monotonic()) else { continue }
-        environment.log.error("a parcel can't be answered: \(VaultError(error).reason)")
+    do {
+      var hasAnswered = false
+      while post.parcelMemory.looksAgain() {
+        for record in try database.parcels(.received, [.waiting]) {
+          try Task.checkCancellation()
+          if try await answerUnlessFailing(record) { hasAnswered = true }
+        }
       }
+      return hasAnswered
+    } catch {
+      post.parcelMemory.endAnswering()
+      guard error is CancellationError else { throw error }
+      return false
     }
-    return hasAnswered
+  }
+
+  /// One that fails doesn't keep the others waiting.
+  private func answerUnlessFailing(_ record: ParcelRecord) async throws -> Bool {
+    do { return try await answer(record) } catch {
+      try Task.checkCancellation()
+      try? wait(with: record, nil)
+      core.logFault("a parcel can't be answered: \(VaultError(error).reason)")
+      return false
+    }
   }
 
   private func answer(_ record: ParcelRecord) async throws -> Bool {

@@ -48,7 +48,7 @@ extension Answering {
   /// The own card, for a peer that has proved who it is.
   private func shownCard() throws(SessionError) -> PeerCard {
     do { return try core.ownCard() } catch {
-      environment.log.error("\(VaultError(error).reason)")
+      core.logFault("\(VaultError(error).reason)")
       throw .wrongCard
     }
   }

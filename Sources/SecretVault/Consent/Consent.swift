@@ -26,7 +26,7 @@ package final class Consent: Room {
     do {
       return try consentOrFailure(to: peer, header)
     } catch {
-      environment.log.error("a request for a share can't be judged: this device \(VaultCore.words(error))")
+      core.logFault("a request for a share can't be judged: this device \(VaultCore.words(error))")
       return .refusal(.internalFailure)
     }
   }

@@ -12,8 +12,11 @@ extension VaultCore {
     return pulse
   }
 
-  /// Before it is looked, so that whoever changes much makes nobody look without a pause: where somebody waits for it, and elsewhere.
-  private static let settling = (hurried: Duration.milliseconds(20), usual: Duration.milliseconds(80))
+  /// Before it is looked, so that whoever changes much makes nobody look without a pause: where somebody waits for it, elsewhere,
+  /// and where there was a change less than a second ago, too.
+  package static let settling = (
+    hurried: Duration.milliseconds(20), usual: Duration.milliseconds(80), steady: Duration.milliseconds(900)
+  )
   /// After which it is looked in any case: usually, and where others' changes can't be noticed.
   private static let longest = (usual: Duration.seconds(5), deaf: Duration.seconds(1))
 
@@ -25,6 +28,7 @@ extension VaultCore {
     let (pulse, sleep) = (pulse ?? self.pulse, environment.sleep)
     let longest = database.hearsOthers() ? Self.longest.usual : Self.longest.deaf
     let time = limit.map { min($0, longest) } ?? longest
+    let began = environment.monotonic()
     let isStruck = try await withThrowingTaskGroup(of: Bool.self) { tasks in
       tasks.addTask {
         try await sleep(time)
@@ -37,7 +41,9 @@ extension VaultCore {
       defer { tasks.cancelAll() }
       return try await tasks.next() ?? false
     }
-    if isStruck { try await sleep(isHurried ? Self.settling.hurried : Self.settling.usual) }
+    guard isStruck else { return }
+    let isSteady = environment.monotonic() - began < 1000
+    try await sleep(isHurried ? Self.settling.hurried : isSteady ? Self.settling.steady : Self.settling.usual)
   }
 
   /// Waits as long as the settings are such that this is so.

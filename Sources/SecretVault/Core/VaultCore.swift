@@ -59,6 +59,11 @@ package final class VaultCore: Sendable {
     return isWritten
   }
 
+  /// Says in the program's log what is wrong on this device: the same once a minute, as peers may cause it as often as they ask.
+  func logFault(_ text: String) {
+    if strangers.isNew("fault: " + text, at: environment.monotonic()) { environment.log.error("\(text)") }
+  }
+
   /// Writes a line into the audit log, and tells the notification command if the event is one that it is told of.
   func record(
     _ event: AuditEvent, peer: PeerRecord? = nil, secret: SecretHeader? = nil, detail: String? = nil

@@ -151,12 +151,12 @@ package final class Intake: Room {
     let ways = post.usualWays()
     guard let before = try database.parcel(id), before.direction == .answer,
       before.state == .posted || before.ways.isEmpty,
-      !(0..<Self.answerRepetition).contains(now - max(before.postedAt, before.createdAt))
+      !(0..<Self.answerRepetition).contains(now - max(before.handedOver[.group] ?? 0, before.createdAt))
     else { return }
     var answer = before
     answer.state = .waiting
     answer.ways = ways
-    answer.accountAt = 0
+    answer.handedOver[.account] = nil
     if !way.isEmpty, ways.contains(.group) { answer.group = way }
     try database.updateParcel(answer, from: before)
   }

@@ -103,7 +103,7 @@ package final class Introductions: Room {
       let rows = try database.introductions(noiseKey: noiseKey, limit: RecognisedDialler.candidateLimit)
       return RecognisedDialler(others: rows.compactMap { try? card(of: $0).keys })
     } catch {
-      environment.log.error("the trust list can't be read: \(error)")
+      core.logFault("the trust list can't be read: \(error)")
       return nil
     }
   }
@@ -120,7 +120,7 @@ package final class Introductions: Room {
       }
       return try introducedHolder(keys.digest)
     } catch {
-      environment.log.error("the session with an introduced holder could not be noted: \(VaultError(error))")
+      core.logFault("the session with an introduced holder could not be noted: \(VaultError(error))")
       return nil
     }
   }

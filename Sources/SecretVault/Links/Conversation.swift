@@ -113,7 +113,7 @@ struct Conversation: Sendable {
 
   private func next(patience: Int) async throws(LinkFailure) -> ReceivedMessage {
     let received = try await within(environment.deadlines.reply * patience) { () async throws(SessionError) in
-      try await session.receive { MessageType.byteLimit($0) }
+      try await session.receive { MessageType.byteLimit($0, isPeer: true) }
     }
     guard !received.isGoodbye else { throw LinkFailure.hungUp }
     heard.state.withLock { $0.count += 1 }

@@ -63,7 +63,7 @@ final class MeetingNote: Sendable {
     do {
       try await offPool { try room.database.addMeeting(record, at: room.environment.now()) }
     } catch {
-      room.environment.log.error("the meeting with \(peer.name) can't be noted: \(error)")
+      room.core.logFault("the meeting with \(peer.name) can't be noted: \(error)")
     }
   }
 
@@ -79,7 +79,7 @@ final class MeetingNote: Sendable {
         try room.carrying.changeCourier { courier, _ in courier.movedInVain(count, at: now) }
       }
     } catch {
-      room.environment.log.error("what came in vain from \(peer.name) can't be counted: \(VaultError(error))")
+      room.core.logFault("what came in vain from \(peer.name) can't be counted: \(VaultError(error))")
     }
   }
 

@@ -49,6 +49,8 @@ final class ParcelMemory: Sendable {
     var sweptAt = -Double.infinity
     var unfit: Set<Int64> = []
     var isAnswering = false
+    /// Whether somebody wants it who came while this process was at it.
+    var isWanted = false
     var owed: [Owed: [ParcelReceipt]] = [:]
     /// When receipts were last owed, by their parcels.
     var owedAt: [OwedParcel: Double] = [:]
@@ -107,12 +109,21 @@ final class ParcelMemory: Sendable {
     }
   }
 
-  /// Begins answering; false if this process is at it.
+  /// Begins answering; false if this process is at it, which then looks once more.
   func beginAnswering() -> Bool {
     state.withLock { state in
-      guard !state.isAnswering else { return false }
-      state.isAnswering = true
-      return true
+      state.isWanted = true
+      defer { state.isAnswering = true }
+      return !state.isAnswering
+    }
+  }
+
+  /// Whether somebody has wanted parcels to be looked at since it was asked last. If not, answering has ended.
+  func looksAgain() -> Bool {
+    state.withLock { state in
+      defer { state.isWanted = false }
+      state.isAnswering = state.isWanted
+      return state.isWanted
     }
   }
 

@@ -31,7 +31,7 @@ extension Post {
     let large = records.enumerated().filter { (sizes[$0.element.id] ?? 0) > Self.smallPostLimit }
     // They are in the order of their age.
     let order = large.map { place, record in
-      (attempts[record.id] ?? 0, record.accountAt > 0 ? 1 : 0, sizes[record.id] ?? 0, place)
+      (attempts[record.id] ?? 0, record.handedOver[.account] == nil ? 0 : 1, sizes[record.id] ?? 0, place)
     }
     for (_, _, _, place) in order.sorted(by: <) {
       let record = records[place]
@@ -43,7 +43,7 @@ extension Post {
   private func accountRecordsDue() throws -> ([ParcelRecord], [[UInt8]: Int64]) {
     let due = try outgoingRecords(way: .account, at: environment.now())
     guard !due.isEmpty else { return ([], [:]) }
-    let records = due.filter { $0.accountAt == 0 } + due.filter { $0.accountAt > 0 }
+    let records = due.filter { $0.handedOver[.account] == nil } + due.filter { $0.handedOver[.account] != nil }
     return (records, try database.parcelByteCounts())
   }
 }

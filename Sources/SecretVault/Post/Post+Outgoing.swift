@@ -64,7 +64,7 @@ extension Post {
     // Nobody says that word of an arrival has arrived; who misses it sends its parcel again.
     if record.direction == .receipt, !record.tellsOfReading { return try end(record) }
     try change(record) { record in
-      record.accountAt = max(1, now)
+      record.handedOver[.account] = now
       guard record.direction == .receipt else { return }
       // Nobody asks again whether something was read: what the server loses, a session brings.
       record.ways = .init([.session])

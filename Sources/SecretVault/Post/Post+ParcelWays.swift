@@ -16,7 +16,7 @@ extension Post {
       try database.hasParcels([.waiting, .posted], direction: .request)
       ? try database.parcels(.request, [.waiting, .posted]) : []
     var ways = ParcelWays()
-    for record in posted where record.postedAt > 0 || record.accountAt > 0 || record.group.isEmpty {
+    for record in posted where !record.handedOver.isEmpty || record.group.isEmpty {
       let way = ParcelWay(folder: record.group, since: record.createdAt, routes: record.triedRoutes)
       if let delivery = record.delivery { ways.deliveries[delivery] = (record.peer, way) }
       if record.isProbe, try !isProven(record.peer) { ways.probes[record.peer] = way }

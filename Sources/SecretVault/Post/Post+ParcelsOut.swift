@@ -58,7 +58,7 @@ extension Post {
     {
       var record = before
       record.state = .posted
-      record.postedAt = now
+      record.handedOver[.group] = now
       // The group has word of an arrival, and nobody says when it was read there: no other way gets it as well. Whether
       // something was read nobody asks again: that goes in a session, too, as servers lose things.
       if record.direction == .receipt { record.ways = .init(record.tellsOfReading ? [.group, .session] : [.group]) }
@@ -109,7 +109,7 @@ extension Post {
   package func foldersAwaitingReleases(since time: Int64) throws -> Set<[UInt8]> {
     let posted =
       try database.hasParcels([.posted], direction: .request) ? try database.parcels(.request, [.posted]) : []
-    return Set(posted.filter { $0.delivery == nil && $0.secretID != nil && $0.postedAt >= time }.map(\.group))
+    return Set(posted.filter { $0.delivery == nil && $0.secretID != nil && $0.handedOver[.group] ?? 0 >= time }.map(\.group))
   }
 
   /// Whether a parcel with this tag and id is for this device.
@@ -121,8 +121,9 @@ extension Post {
   /// Whether an unanswered request, or a message of which no receipt has come, is to be posted once more: after a day, and each time after twice as
   /// long; by a clock that may have been set back.
   private static func isToBeRepeated(_ record: ParcelRecord, at now: Int64) -> Bool {
-    record.state == .posted && (record.direction == .request || record.direction == .message)
-      && !(0..<max(parcelRepetition, record.postedAt - record.createdAt)).contains(now - record.postedAt)
+    let last = record.handedOver[.group] ?? 0
+    return record.state == .posted && (record.direction == .request || record.direction == .message)
+      && !(0..<max(parcelRepetition, last - record.createdAt)).contains(now - last)
   }
 
   func post(_ record: ParcelRecord) throws -> ParcelPost? {

@@ -32,10 +32,10 @@ extension Post {
     var failure: VaultError?
     parcelMemory.payOwed { owed, receipts in
       do {
-        let isSaid = try makeReceiptParcel(
-          delivered: receipts, read: [], to: owed.peer, ways: usualWays(pigeonsOnly: !owed.usesServers))
+        // First, as it changes nothing if it is told again.
         try carrying.tellCourier(received: receipts)
-        return isSaid
+        return try makeReceiptParcel(
+          delivered: receipts, read: [], to: owed.peer, ways: usualWays(pigeonsOnly: !owed.usesServers))
       } catch {
         failure = VaultError(error)
         return false
@@ -69,8 +69,7 @@ extension Post {
       try database.hasParcels([.waiting, .posted], direction: .receipt)
       ? try database.parcels(.receipt, [.waiting, .posted]).filter { $0.peer == peer } : []
     guard waiting.count >= ParcelTimes.receiptsForPeer else { return }
-    let isHandedOver = { (record: ParcelRecord) in record.accountAt > 0 || record.postedAt > 0 }
-    let oldest = waiting.filter(isHandedOver) + waiting.filter { !isHandedOver($0) }
+    let oldest = waiting.filter { !$0.handedOver.isEmpty } + waiting.filter(\.handedOver.isEmpty)
     for record in oldest.prefix(waiting.count - ParcelTimes.receiptsForPeer + 1) { try end(record) }
   }
 
@@ -116,7 +115,7 @@ extension Post {
       if let way { return way.name }
       guard isKnown else { return "" }
       if branch < ParcelProof.noBranch { return Way.carriers.name }
-      return Way.allCases.first { record.handedOver(by: $0) > 0 }?.name ?? ""
+      return Way.allCases.first { record.handedOver[$0] != nil }?.name ?? ""
     }
   }
 
@@ -165,7 +164,7 @@ extension Post {
         record.peer == peer.digest
       else { continue }
       // The answer may be here before it was noted that the server has the question.
-      let isUnnoted = record.accountAt == 0 && record.postedAt == 0 && receipt.branch == ParcelProof.noBranch
+      let isUnnoted = record.handedOver.isEmpty && receipt.branch == ParcelProof.noBranch
       let hint: ParcelArrival.Way? =
         isUnnoted && way == .account && record.ways.contains(.account) ? .account : nil
       guard try takeReceipt(receipt, handedOverBy: hint, carriers: carrying.carriers(of: receipt.id)) else { continue }

@@ -35,17 +35,16 @@ struct WayOrder {
 
   /// At once, then after half a minute, and each time twice as long as before; receipts once.
   private var isAccountDue: Bool {
-    guard record.accountAt > 0 else { return true }
+    guard let last = record.handedOver[.account] else { return true }
     guard record.direction != .receipt else { return false }
-    let pause = max(ParcelTimes.accountPatience, record.accountAt - record.createdAt)
-    return !(0..<pause).contains(now - record.accountAt)
+    return !(0..<max(ParcelTimes.accountPatience, last - record.createdAt)).contains(now - last)
   }
 }
 
 extension ParcelRecord {
   /// Servers that have it; or else that carriers may get it.
   var triedRoutes: [String] {
-    let servers = Way.allCases.filter { handedOver(by: $0) > 0 }
+    let servers = Way.allCases.filter { handedOver[$0] != nil }
     if servers.isEmpty, ways.contains(.carriers) { return [Way.carriers.name] }
     return servers.map(\.name)
   }

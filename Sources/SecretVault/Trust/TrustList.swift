@@ -225,7 +225,7 @@ package final class TrustList: Room {
     } catch .notFound {
       // Removed in the same moment: the next message ends the session.
     } catch {
-      environment.log.error("the session with a peer could not be noted: \(error)")
+      core.logFault("the session with a peer could not be noted: \(error)")
     }
     return peer
   }

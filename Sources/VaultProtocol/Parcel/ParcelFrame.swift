@@ -27,7 +27,7 @@ package struct ParcelFrame: Hashable, Sendable {
   package static func byteLimit(_ type: UInt16) -> Int? {
     switch type {
     case ReceivedMessage.goodbyeType, MessageType.release.rawValue, 0x3000...0x30ff: nil
-    default: MessageType.byteLimit(type) ?? PeerSession.unknownMessageLimit
+    default: MessageType.byteLimit(type, isPeer: true) ?? PeerSession.unknownMessageLimit
     }
   }
 

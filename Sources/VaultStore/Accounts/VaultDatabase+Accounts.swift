@@ -21,6 +21,7 @@ extension VaultDatabase {
   package func removeDamagedAccounts() throws(StoreError) -> Int {
     let count = try write { db in
       let damaged = try self.damagedAccounts(db)
+      if !damaged.isEmpty { try self.expectOwnVersion(db) }
       for id in damaged { _ = try self.deleteAccount(id, db) }
       if !damaged.isEmpty { try Self.markAccounts(db) }
       return damaged.count

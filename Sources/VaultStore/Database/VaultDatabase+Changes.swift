@@ -15,6 +15,8 @@ struct ChangeWatch: ~Copyable, Sendable {
     self.database = database
     self.settings = settings
   }
+
+  fileprivate var isAlive: Bool { database.isAlive && settings.isAlive }
 }
 
 /// Noticing that somebody has written.
@@ -25,7 +27,8 @@ extension VaultDatabase {
   /// Whether the pulses are struck by what other processes change, too. If not, whoever waits has to look now and then.
   package func hearsOthers() -> Bool {
     watch.withLock { watch in
-      if watch == nil { watch = ChangeWatch(folders, pulse, settingsPulse) }
+      if watch?.isAlive == true { return true }
+      watch = ChangeWatch(folders, pulse, settingsPulse)
       return watch != nil
     }
   }

@@ -146,7 +146,7 @@ package final class VaultDatabase: Sendable {
   private func checkSchema(_ path: String) throws(StoreError) {
     let keys = keys
     let isNews: Bool = try read { db in
-      if try Schema.migrator.hasBeenSuperseded(db) { throw StoreError.tooNew(path) }
+      try self.expectOwnVersion(db)
       let known = try Meta.value(Self.schemaKey, db) ?? []
       if macsMatch(known, try Schema.mac(of: db, keys)) { return false }
       guard try Schema.isAsMade(db) else { throw StoreError.damaged("the schema of \(path)") }
@@ -155,6 +155,11 @@ package final class VaultDatabase: Sendable {
     guard isNews else { return }
     // A note that can't be written, because the disk is full for example, only makes the next opening look again.
     _ = try? write { db in try Meta.set(Self.schemaKey, to: try Schema.mac(of: db, keys), db) }
+  }
+
+  /// What a newer program has written since this one opened the database is not damaged. Whoever erases what it can't read asks first.
+  func expectOwnVersion(_ db: Database) throws {
+    if try Schema.migrator.hasBeenSuperseded(db) { throw StoreError.tooNew(folders.databasePath) }
   }
 
   private static let bindingKey = "binding"

@@ -52,8 +52,6 @@ package struct ParcelRecord: WireValue, Hashable, Sendable {
   package let request: UInt64
   /// The id of the parcel that this one answers or, of one that was answered, of its answer; nil while there is none.
   package var inReplyTo: [UInt8]?
-  /// When it was posted last; 0 while it was not.
-  package var postedAt: Int64
   /// When something is to be done with it next.
   package var nextAttemptAt: Int64
   /// From which its id and the proofs of its delivery come, 32 bytes; nil if it isn't known.
@@ -61,14 +59,14 @@ package struct ParcelRecord: WireValue, Hashable, Sendable {
   /// The message that is in it, or the first of which it says that it was read, 16 bytes; nil if there is none.
   package let message: [UInt8]?
   package var ways: Ways
-  /// When it was handed to an account last; 0 while it was not.
-  package var accountAt: Int64
+  /// When it was handed last to each way that keeps it until its peer has it.
+  package var handedOver: [Way: Int64]
 
   package init(
     id: [UInt8], direction: Direction, state: State = .waiting, peer: Digest, secretID: [UInt8]? = nil,
     delivery: Int64? = nil, group: [UInt8] = [], createdAt: Int64, expiresAt: Int64, request: UInt64 = 0,
-    inReplyTo: [UInt8]? = nil, postedAt: Int64 = 0, nextAttemptAt: Int64 = 0, seed: [UInt8]? = nil,
-    message: [UInt8]? = nil, ways: Ways = .all, accountAt: Int64 = 0
+    inReplyTo: [UInt8]? = nil, nextAttemptAt: Int64 = 0, seed: [UInt8]? = nil, message: [UInt8]? = nil,
+    ways: Ways = .all, handedOver: [Way: Int64] = [:]
   ) {
     self.id = id
     self.direction = direction
@@ -81,12 +79,11 @@ package struct ParcelRecord: WireValue, Hashable, Sendable {
     self.expiresAt = expiresAt
     self.request = request
     self.inReplyTo = inReplyTo
-    self.postedAt = postedAt
     self.nextAttemptAt = nextAttemptAt
     self.seed = seed
     self.message = message
     self.ways = ways
-    self.accountAt = accountAt
+    self.handedOver = handedOver
   }
 
   /// Whether a group was chosen for it.
@@ -154,12 +151,12 @@ extension ParcelRecord {
     try writer.signed(expiresAt)
     try writer.u64(request)
     try writer.optionalBytes(inReplyTo)
-    try writer.signed(postedAt)
+    try writer.signed(handedOver[.group] ?? 0)
     try writer.signed(nextAttemptAt)
     try writer.optionalBytes(seed)
     try writer.optionalBytes(message)
     try writer.u8(ways.rawValue)
-    try writer.signed(accountAt)
+    try writer.signed(handedOver[.account] ?? 0)
   }
 
   package init(from reader: inout Reader) throws(WireError) {
@@ -175,12 +172,12 @@ extension ParcelRecord {
     expiresAt = try reader.signed("expires")
     request = try reader.u64("request")
     inReplyTo = try reader.optionalBytes(Self.idByteCount, "in reply to")
-    postedAt = try reader.signed("posted")
+    let postedAt = try reader.signed("posted")
     nextAttemptAt = try reader.signed("next attempt")
     seed = try reader.optionalBytes(Self.seedByteCount, "seed")
     message = try reader.optionalBytes(MessageRecord.idByteCount, "message")
     ways = Ways(rawValue: try reader.u8("ways"))
     guard Ways.all.isSuperset(of: ways) else { throw .invalidValue(field: "ways") }
-    accountAt = try reader.signed("account")
+    handedOver = [.group: postedAt, .account: try reader.signed("account")].filter { $0.value != 0 }
   }
 }

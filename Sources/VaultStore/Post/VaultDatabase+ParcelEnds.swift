@@ -36,6 +36,7 @@ extension VaultDatabase {
     let isNeeded = try read { db in try self.allParcels(db).contains { $0.parcel == nil } }
     guard isNeeded else { return [] }
     let removed = try write { db in
+      try self.expectOwnVersion(db)
       let damaged = try self.allParcels(db).filter { $0.parcel == nil }
       for found in damaged { try Self.deleteParcel(at: found.place, db) }
       return damaged.compactMap(\.id)

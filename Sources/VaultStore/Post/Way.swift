@@ -32,13 +32,4 @@ extension ParcelRecord {
     /// Whether servers are among them.
     package var hasServers: Bool { Way.allCases.contains { $0.usesServers && contains($0) } }
   }
-
-  /// When it was handed to a way last that keeps it until its peer has it; 0 while it was not.
-  package func handedOver(by way: Way) -> Int64 {
-    switch way {
-    case .account: accountAt
-    case .group: postedAt
-    case .session, .carriers: 0
-    }
-  }
 }

@@ -73,9 +73,9 @@ extension VaultDatabase {
     try deliveries(where: "id = ?", [id]).first
   }
 
-  /// Whether anything waits that ``dueDeliveries(at:limit:)`` has sooner or later.
+  /// Whether a share waits to be delivered. Introductions alone, which a holder may refuse for ever, are worth no haste.
   package func hasWaitingDeliveries() throws(StoreError) -> Bool {
-    try readOne { db in try db.has("outbox WHERE state = 'waiting' AND \(Self.isOfUse)") }
+    try readOne { db in try db.has("outbox WHERE state = 'waiting' AND \(Self.isShare)") }
   }
 
   /// Takes a due delivery for one attempt: counts it and makes it due again only at `time` `retryAt`, so that daemon and

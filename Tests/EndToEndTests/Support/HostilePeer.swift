@@ -94,7 +94,7 @@ final class HostilePeer: Sendable {
       TCPConnector().connect(address), identity: vault.core.identity, peer: victim, ownCard: vault.core.ownCard())
     try await send(Hello(services: PeerServiceKind.allCases), session)
     // Beyond its number of sessions it is told goodbye.
-    let greeting = try await session.receive { MessageType.byteLimit($0) }
+    let greeting = try await session.receive { MessageType.byteLimit($0, isPeer: true) }
     guard !greeting.isGoodbye else { return await session.close() }
     opened.add(1, ordering: .relaxed)
     do {
@@ -139,14 +139,14 @@ final class HostilePeer: Sendable {
         ReleaseRequest(request: number, tag: AskTag.of(header.id), headerDigest: header.digest, epoch: 0), session)
       // A session's first request isn't challenged.
       if number > 1 {
-        let challenge = try await session.receive { MessageType.byteLimit($0) }
+        let challenge = try await session.receive { MessageType.byteLimit($0, isPeer: true) }
         guard !challenge.isGoodbye else { return }
         #expect(challenge.type == Challenge.type.rawValue)
       }
       let proof = try exchange.prove(
         request: number, share: held.share, salt: held.salt, evaluation: evaluation)
       try await send(proof, session)
-      let answer = try await session.receive { MessageType.byteLimit($0) }
+      let answer = try await session.receive { MessageType.byteLimit($0, isPeer: true) }
       guard !answer.isGoodbye else { return }
       #expect(answer.type == Refusal.type.rawValue)
       refused.add(1, ordering: .relaxed)

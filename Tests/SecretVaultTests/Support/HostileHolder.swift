@@ -18,13 +18,13 @@ extension PeerSession {
 
   /// The next message, which must be of this type.
   func expect<Message: PeerMessage>(_ type: Message.Type) async throws -> Message {
-    let received = try await receive { MessageType.byteLimit($0) }
+    let received = try await receive { MessageType.byteLimit($0, isPeer: true) }
     guard received.type == Message.type.rawValue else { throw ProtocolError.unexpectedMessage(received.type) }
     return try Message.decode(received.body.bytes, limit: Message.type.byteLimit)
   }
 
   /// The type of the next message; 0 for a goodbye.
-  func nextType() async throws -> UInt16 { try await receive { MessageType.byteLimit($0) }.type }
+  func nextType() async throws -> UInt16 { try await receive { MessageType.byteLimit($0, isPeer: true) }.type }
 
   /// Sends a share.
   func release(_ request: UInt64, _ held: HeldShare) async throws {

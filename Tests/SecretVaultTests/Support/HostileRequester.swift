@@ -63,7 +63,7 @@ struct HostileRequester: Sendable {
   /// What the holder says to a proof: a refusal's reason, nil for a release; throws if the session ends.
   func submit(_ possession: Possession) async throws -> RefusalReason? {
     try await session.send(possession)
-    let received = try await session.receive { MessageType.byteLimit($0) }
+    let received = try await session.receive { MessageType.byteLimit($0, isPeer: true) }
     if received.type == Release.type.rawValue { return nil }
     guard received.type == Refusal.type.rawValue else { throw ProtocolError.unexpectedMessage(received.type) }
     return try Refusal.decode(received.body.bytes, limit: Refusal.type.byteLimit).reason

@@ -44,7 +44,9 @@ final class Waiting: Sendable {
   /// Pauses before another look. No deadline is as long as one of these.
   static let glances: Set<Duration> = [.seconds(1), .seconds(5)]
   /// Pauses before a look at something that has changed: no time passes.
-  static let settling: Set<Duration> = [.milliseconds(20), .milliseconds(80)]
+  static let settling: Set<Duration> = [
+    VaultCore.settling.hurried, VaultCore.settling.usual, VaultCore.settling.steady,
+  ]
   /// Pauses before another attempt with somebody who was busy.
   static let attempts: Set<Duration> = [
     .milliseconds(300), .milliseconds(500), .milliseconds(600), .milliseconds(1200), .milliseconds(2400),

@@ -15,7 +15,7 @@ enum MessageTargets {
       var tape = Tape(bytes)
       let number = tape.u16()
       let body = tape.remainder()
-      let request = try Exchanges.Request(number: number, body: body.span.bytes)
+      let request = try Exchanges.Request(number: number, body: body.span.bytes, isPeer: true)
       require(request.number == number, "a request knows its number")
       let again: [UInt8]?
       do throws(WireError) { again = try request.encodedAgain() } catch { violated("a request encodes: \(error)") }
@@ -265,7 +265,7 @@ enum MessageTargets {
       message = ReleaseRequest(request: number, tag: digest, headerDigest: digest, epoch: 0)
     case 7: message = Possession(request: number, index: 1, salt: example.salts[0], proof: ShareTargets.proof)
     case 8: message = PieceRequest(request: number, first: tape.anyNumber(), count: 1)
-    case 9: return try? Exchanges.Request(number: tape.u16(), body: [UInt8]().span.bytes)
+    case 9: return try? Exchanges.Request(number: tape.u16(), body: [UInt8]().span.bytes, isPeer: true)
     case 10:
       let digest = example.header.digest
       message = DrillRequest(request: number, tag: digest, headerDigest: digest, epoch: 0)
@@ -283,7 +283,7 @@ enum MessageTargets {
       message = Introduction(request: number, secret: example.header.id.bytes, index: tape.byte(), sealed: [])
     case 24: message = CardRequest(request: number, known: [])
     case 18...22: message = MeetingCheck.message(kind, number, &tape)
-    default: return try? Exchanges.Request(number: tape.u16(), body: tape.bytes().span.bytes)
+    default: return try? Exchanges.Request(number: tape.u16(), body: tape.bytes().span.bytes, isPeer: true)
     }
     do { return try Exchanges.Request(message) } catch { violated("a message is read as it was written: \(error)") }
   }
