@@ -109,7 +109,8 @@ extension Post {
   package func foldersAwaitingReleases(since time: Int64) throws -> Set<[UInt8]> {
     let posted =
       try database.hasParcels([.posted], direction: .request) ? try database.parcels(.request, [.posted]) : []
-    return Set(posted.filter { $0.delivery == nil && $0.secretID != nil && $0.handedOver[.group] ?? 0 >= time }.map(\.group))
+    let asking = posted.filter { $0.delivery == nil && $0.secretID != nil && $0.handedOver[.group] ?? 0 >= time }
+    return Set(asking.map(\.group))
   }
 
   /// Whether a parcel with this tag and id is for this device.
