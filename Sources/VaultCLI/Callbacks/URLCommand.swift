@@ -5,7 +5,6 @@ import SealedPayload
 import SecretVault
 import Sodium
 
-/// `vault url`
 struct URLCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "url",

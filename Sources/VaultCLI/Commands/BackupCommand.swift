@@ -3,7 +3,6 @@ import Glibc
 import SecretVault
 import VaultStore
 
-/// `vault backup`
 struct BackupCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup",
@@ -23,7 +22,6 @@ struct BackupCommand: AsyncParsableCommand {
   func run() throws { throw MissingSubcommand(group: Self.self) }
 }
 
-/// `vault backup create`
 struct BackupCreateCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "create",
@@ -68,7 +66,6 @@ struct BackupCreateCommand: OpenedCommand {
   }
 }
 
-/// `vault backup restore`
 struct BackupRestoreCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "restore",

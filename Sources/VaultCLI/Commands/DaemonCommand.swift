@@ -3,7 +3,6 @@ import Glibc
 import SecretVault
 import VaultDaemon
 
-/// `vault daemon`
 struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "daemon",

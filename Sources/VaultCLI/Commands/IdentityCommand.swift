@@ -5,7 +5,6 @@ import QRCode
 import SecretVault
 import VaultDaemon
 
-/// `vault id`
 struct IdentityCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "id",

@@ -1,7 +1,6 @@
 import ArgumentParser
 import SecretVault
 
-/// `vault log`
 struct LogCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "log",

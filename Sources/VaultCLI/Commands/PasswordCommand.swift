@@ -3,7 +3,6 @@ import Glibc
 import SecretVault
 import Sodium
 
-/// `vault password`
 struct PasswordCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "password",

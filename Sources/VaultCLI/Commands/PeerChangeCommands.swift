@@ -2,7 +2,6 @@ import ArgumentParser
 import PeerAuth
 import SecretVault
 
-/// `vault peer rename`
 struct PeerRenameCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "rename",
@@ -24,7 +23,6 @@ struct PeerRenameCommand: OpenedCommand {
   }
 }
 
-/// `vault peer address`
 struct PeerAddressCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "address",
@@ -62,7 +60,6 @@ struct PeerAddressCommand: OpenedCommand {
   }
 }
 
-/// `vault peer accept`
 struct PeerAcceptCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "accept",
@@ -104,7 +101,6 @@ struct PeerAcceptCommand: OpenedCommand {
   }
 }
 
-/// `vault peer remove`
 struct PeerRemoveCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
@@ -171,7 +167,6 @@ struct PeerRemoveCommand: OpenedCommand {
   }
 }
 
-/// `vault peer ping`
 struct PeerPingCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "ping",

@@ -1,6 +1,5 @@
 import ArgumentParser
 
-/// `vault peer`
 struct PeerCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "peer",

@@ -3,7 +3,6 @@ import PeerAuth
 import SecretVault
 import VaultDaemon
 
-/// `vault peer list`
 struct PeerListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
@@ -124,7 +123,6 @@ struct PeerListCommand: OpenedCommand {
   }
 }
 
-/// `vault peer show`
 struct PeerShowCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",

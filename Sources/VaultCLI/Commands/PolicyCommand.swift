@@ -1,7 +1,6 @@
 import ArgumentParser
 import SecretVault
 
-/// `vault policy`
 struct PolicyCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "policy",

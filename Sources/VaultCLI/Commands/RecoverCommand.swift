@@ -4,7 +4,6 @@ import SecretVault
 import Synchronization
 import VaultDaemon
 
-/// `vault recover`
 struct RecoverCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "recover",

@@ -1,7 +1,6 @@
 import ArgumentParser
 import SecretVault
 
-/// `vault requests`
 struct RequestsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "requests",
@@ -23,7 +22,6 @@ struct RequestsCommand: AsyncParsableCommand {
     defaultSubcommand: RequestsListCommand.self)
 }
 
-/// `vault requests list`
 struct RequestsListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List the requests, oldest first.", discussion: "Example: vault requests list --json"
@@ -71,7 +69,6 @@ struct RequestsListCommand: OpenedCommand {
   }
 }
 
-/// `vault requests approve`
 struct RequestsApproveCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "approve",
@@ -107,7 +104,6 @@ struct RequestsApproveCommand: OpenedCommand {
   }
 }
 
-/// `vault requests refuse`
 struct RequestsRefuseCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "refuse",

@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import Synchronization
 
-/// `vault reshare`
 struct ReshareCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "reshare",

@@ -1,7 +1,6 @@
 import ArgumentParser
 import SecretVault
 
-/// `vault retry`
 struct RetryCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "retry",

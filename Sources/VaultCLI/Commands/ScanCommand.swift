@@ -3,7 +3,6 @@ import Glibc
 import PeerAuth
 import SecretVault
 
-/// `vault scan`
 struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "scan",

@@ -1,7 +1,6 @@
 import ArgumentParser
 import SecretVault
 
-/// `vault settings`
 struct SettingsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "settings",
@@ -18,7 +17,6 @@ struct SettingsCommand: AsyncParsableCommand {
   func run() throws { throw MissingSubcommand(group: Self.self) }
 }
 
-/// `vault settings get`
 struct SettingsGetCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "get", abstract: "Print the value of a setting.", discussion: "Example: vault settings get listen")
@@ -40,7 +38,6 @@ struct SettingsGetCommand: OpenedCommand {
   }
 }
 
-/// `vault settings set`
 struct SettingsSetCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "set",
@@ -67,7 +64,6 @@ struct SettingsSetCommand: OpenedCommand {
   }
 }
 
-/// `vault settings reset`
 struct SettingsResetCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "reset",
@@ -113,7 +109,6 @@ struct SettingsResetCommand: OpenedCommand {
   private static func words(_ value: String) -> String { value.isEmpty ? "empty" : value }
 }
 
-/// `vault settings list`
 struct SettingsListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "Show all settings.", discussion: "Example: vault settings list --json")

@@ -4,7 +4,6 @@ import SecretVault
 import VaultDaemon
 import VaultXMPP
 
-/// `vault account`
 struct AccountCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "account",
@@ -27,7 +26,6 @@ struct AccountCommand: AsyncParsableCommand {
     defaultSubcommand: AccountListCommand.self)
 }
 
-/// `vault account list`
 struct AccountListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
@@ -96,7 +94,6 @@ struct AccountPlaceOptions: ParsableArguments {
   }
 }
 
-/// `vault account register`
 struct AccountRegisterCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "register",
@@ -132,7 +129,6 @@ struct AccountRegisterCommand: OpenedCommand {
   }
 }
 
-/// `vault account login`
 struct AccountLoginCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "login",

@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import VaultGroups
 
-/// `vault group`
 struct GroupCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "group",
@@ -51,7 +50,6 @@ struct GroupAndSomebody {
   }
 }
 
-/// `vault group list`
 struct GroupListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
@@ -85,7 +83,6 @@ struct GroupListCommand: OpenedCommand {
   }
 }
 
-/// `vault group status`
 struct GroupStatusCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",

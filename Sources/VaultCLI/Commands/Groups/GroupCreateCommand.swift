@@ -4,7 +4,6 @@ import SecretVault
 import Synchronization
 import VaultGroups
 
-/// `vault group create`
 struct GroupCreateCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "create",

@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import VaultGroups
 
-/// `vault group invite`
 struct GroupInviteCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "invite",
@@ -90,7 +89,6 @@ struct GroupInviteCommand: OpenedCommand {
   }
 }
 
-/// `vault group join`
 struct GroupJoinCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "join",

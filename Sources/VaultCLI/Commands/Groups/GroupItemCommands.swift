@@ -3,7 +3,6 @@ import SecretVault
 import Sodium
 import VaultGroups
 
-/// `vault group add`
 struct GroupAddCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "add",
@@ -34,7 +33,6 @@ struct GroupAddCommand: OpenedCommand {
   }
 }
 
-/// `vault group drop`
 struct GroupDropCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "drop",
@@ -77,7 +75,6 @@ struct GroupAndItemArgument: ParsableArguments {
   func validate() throws { _ = try words }
 }
 
-/// `vault group items`
 struct GroupItemsCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "items",

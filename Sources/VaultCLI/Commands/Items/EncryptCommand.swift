@@ -2,7 +2,6 @@ import ArgumentParser
 import Glibc
 import SecretVault
 
-/// `vault encrypt`
 struct EncryptCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "encrypt",
@@ -75,7 +74,6 @@ struct EncryptCommand: OpenedCommand {
   }
 }
 
-/// `vault decrypt`
 struct DecryptCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "decrypt",

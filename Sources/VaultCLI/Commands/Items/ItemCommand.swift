@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import Synchronization
 
-/// `vault item`
 struct ItemCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "item",

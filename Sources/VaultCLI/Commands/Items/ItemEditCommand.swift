@@ -2,7 +2,6 @@ import ArgumentParser
 import Glibc
 import SecretVault
 
-/// `vault item edit`
 struct ItemEditCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "edit",

@@ -3,7 +3,6 @@ import Glibc
 import SecretVault
 import VaultGroups
 
-/// `vault item export`
 struct ItemExportCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
@@ -45,7 +44,6 @@ struct ItemExportCommand: OpenedCommand {
   }
 }
 
-/// `vault item import`
 struct ItemImportCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "import",
@@ -137,7 +135,6 @@ enum ItemPicture {
   }
 }
 
-/// `vault item accept`
 struct ItemAcceptCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "accept",
@@ -203,7 +200,6 @@ struct ItemAcceptCommand: OpenedCommand {
   }
 }
 
-/// `vault item send`
 struct ItemSendCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "send",
@@ -260,7 +256,6 @@ struct ItemSendCommand: OpenedCommand {
   }
 }
 
-/// `vault item copy`
 struct ItemCopyCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "copy",
@@ -304,7 +299,6 @@ struct ItemCopyCommand: OpenedCommand {
   }
 }
 
-/// `vault item delete`
 struct ItemDeleteCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete",

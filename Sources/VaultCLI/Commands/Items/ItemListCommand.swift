@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import VaultDaemon
 
-/// `vault item list`
 struct ItemListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",

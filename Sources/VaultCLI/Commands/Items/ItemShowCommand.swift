@@ -4,7 +4,6 @@ import SealedPayload
 import SecretVault
 import VaultDaemon
 
-/// `vault item show`
 struct ItemShowCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",

@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import VaultDaemon
 
-/// `vault key`
 struct KeyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "key",
@@ -22,7 +21,6 @@ struct KeyCommand: AsyncParsableCommand {
   func run() throws { throw MissingSubcommand(group: Self.self) }
 }
 
-/// `vault key create`
 struct KeyCreateCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "create",
@@ -92,7 +90,6 @@ struct KeyCreateCommand: OpenedCommand {
   }
 }
 
-/// `vault key list`
 struct KeyListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",

@@ -4,7 +4,6 @@ import SecretVault
 import Sodium
 import VaultProtocol
 
-/// `vault messages`
 struct MessagesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "messages",
@@ -24,7 +23,6 @@ struct MessagesCommand: AsyncParsableCommand {
     defaultSubcommand: MessagesListCommand.self)
 }
 
-/// `vault messages list`
 struct MessagesListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
@@ -82,7 +80,6 @@ struct MessagesListCommand: OpenedCommand {
   }
 }
 
-/// `vault messages show`
 struct MessagesShowCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
@@ -111,7 +108,6 @@ struct MessagesShowCommand: OpenedCommand {
   }
 }
 
-/// `vault messages save`
 struct MessagesSaveCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "save",
@@ -169,7 +165,6 @@ extension SavedMessage {
   }
 }
 
-/// `vault messages delete`
 struct MessagesDeleteCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete",

@@ -5,7 +5,6 @@ import Sodium
 import VaultProtocol
 import VaultXMPP
 
-/// `vault send`
 struct SendCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "send",
