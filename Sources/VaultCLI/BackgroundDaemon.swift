@@ -58,7 +58,7 @@ struct BackgroundDaemon {
     errors.closeWrite()
     // Far fewer bytes than a pipe holds.
     try passphrase?.bytes.withUnsafeBytes { bytes in
-      try SecretStream.write(RawSpan(_unsafeBytes: bytes), to: input.write)
+      try Console.write(RawSpan(_unsafeBytes: bytes), to: input.write)
     }
     input.closeWrite()
     let line = relay(output.read, errors.read)
@@ -75,13 +75,13 @@ struct BackgroundDaemon {
   }
 
   /// The passphrase, if the vault has one, tried out: nobody can be told of a wrong one later.
-  private func passphrase() throws -> VaultProtocol.HeldSecret? {
-    var kept: VaultProtocol.HeldSecret?
+  private func passphrase() throws -> HeldSecret? {
+    var kept: HeldSecret?
     let vault = try Vault.open(
       at: composition.folders,
       passphrase: {
         let passphrase = try unlock.passphrase.existing(composition.console)
-        do { kept = VaultProtocol.HeldSecret(try passphrase.duplicate()) } catch {
+        do { kept = HeldSecret(try passphrase.duplicate()) } catch {
           throw SecretText.noMemory
         }
         return passphrase

@@ -12,12 +12,7 @@ extension OpenedCommand {
   func run() async throws {
     let composition = try Composition(global)
     let vault = try composition.open(unlock)
-    do {
-      try await run(vault, global.console)
-    } catch {
-      composition.finish(vault)
-      throw error
-    }
-    composition.finish(vault)
+    defer { composition.finish(vault) }
+    try await run(vault, global.console)
   }
 }

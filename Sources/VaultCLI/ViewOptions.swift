@@ -65,7 +65,7 @@ struct ViewOptions: ParsableArguments {
         ] as JSONValue)
     }
     guard let destination else { return try print(view, of: subject, console) }
-    let part = try field.map { name in HeldSecret(try view.value(of: name)) }
+    let part = try field.map { name in Held<SecretBytes>(try view.value(of: name)) }
     let whole = try part?.take() ?? Self.file(of: view)
     try write(whole, of: subject, to: destination, vault, console)
   }
@@ -87,7 +87,7 @@ struct ViewOptions: ParsableArguments {
     let path: String?
     switch destination {
     case .descriptor(let descriptor):
-      try SecretStream.write(bytes.bytes, to: descriptor)
+      try Console.write(bytes.bytes, to: descriptor)
       path = nil
     case .file(let given, let overwrites): path = try vault.core.write(bytes, to: given, overwrites: overwrites)
     case .folder(let folder, let overwrites):
@@ -127,7 +127,7 @@ struct ViewOptions: ParsableArguments {
       try text.append(shown.bytes)
     }
     let bytes = try text.finish()
-    try SecretStream.write(bytes.bytes, to: STDOUT_FILENO)
+    try Console.write(bytes.bytes, to: STDOUT_FILENO)
     Self.warnOfOutput(console)
   }
 

@@ -80,11 +80,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
         hint: "see docs/formats/callback.md for what can be asked")
     }
     let text = try SecretStream.read(STDIN_FILENO, limit: CallbackRequest.byteLimit, name: "the request")
-    // An end of line behind it is the shell's.
-    let count = text.withUnsafeBytes { $0.last == UInt8(ascii: "\n") ? $0.count - 1 : $0.count }
-    do { return try SecretBytes(copying: text.bytes.extracting(first: count)) } catch {
-      throw SecretText.noMemory
-    }
+    return try MessageInput.withoutLastNewline(text)
   }
 
   // MARK: - The answer
@@ -139,10 +135,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
   private static func fileName(_ content: borrowing RecoveredContent) throws -> SecretBytes? {
     switch content.kind.traits.handover {
     case .text: return nil
-    case .file:
-      do { return try SecretBytes(copying: content.header.fileName) } catch {
-        throw SecretText.noMemory
-      }
+    case .file: return try SecretText.copy(content.header.fileName)
     case .never:
       throw VaultError(
         .refused, "this item is neither a text nor a file, and can't be handed over by a URL",
@@ -186,8 +179,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
     _ request: borrowing CallbackRequest, _ console: Console
   ) throws -> SharePassword? {
     guard request.addsPassword else { return nil }
-    let logarithm: Int
-    if let asked = request.scryptLogarithm { logarithm = asked } else { logarithm = try chosenCost(console) }
+    let logarithm = try request.scryptLogarithm ?? chosenCost(console)
     try PasswordCost.checkRoom(logarithm: logarithm)
     console.note(try PasswordCost.explanation(logarithm: logarithm))
     let chosen = try password.place.chosen(console)
@@ -214,7 +206,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
 
   private func hand(_ answer: borrowing SecretBytes) throws {
     guard print else { return try CallbackOpener.open(answer) }
-    try SecretStream.write(answer.bytes, to: STDOUT_FILENO)
+    try Console.write(answer.bytes, to: STDOUT_FILENO)
     try Console.write("\n", to: STDOUT_FILENO)
   }
 

@@ -100,7 +100,7 @@ struct TerminalClipboard: ~Copyable {
     }
     do {
       try Self.isOver.withLock { isOver in
-        if !isOver { try SecretStream.write(sequence.bytes, to: terminal) }
+        if !isOver { try Console.write(sequence.bytes, to: terminal) }
       }
     } catch {
       // A signal that came with it ends the program here; the terminal is not for later ones.

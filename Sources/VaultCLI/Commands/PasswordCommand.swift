@@ -72,7 +72,7 @@ struct PasswordCommand: OpenedCommand {
     try text.append(printable: password.bytes)
     try text.append("\n")
     let line = try text.finish()
-    try SecretStream.write(line.bytes, to: STDERR_FILENO)
+    try Console.write(line.bytes, to: STDERR_FILENO)
   }
 }
 
@@ -211,8 +211,6 @@ struct EntryOptions: ParsableArguments {
 
   private static func secret(_ text: String?) throws -> SecretBytes? {
     guard let text else { return nil }
-    do { return try SecretBytes(copying: Array(text.utf8).span.bytes) } catch {
-      throw SecretText.noMemory
-    }
+    return try SecretText.copy(Array(text.utf8).span.bytes)
   }
 }

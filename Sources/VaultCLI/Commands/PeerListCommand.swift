@@ -71,14 +71,13 @@ struct PeerListCommand: OpenedCommand {
       holders.isEmpty ? [] : Self.table(holders).lines, json: .array(holders.map(\.json)))
   }
 
-  /// Those who were introduced, for people.
   static func table(_ holders: [IntroducedHolder]) -> TextTable {
     var table = TextTable("NAME", "INTRODUCED BY", "FOR", "FINGERPRINT", "ADDRESS")
     for holder in holders {
       table.add(
         holder.label, holder.introducedBy.joined(separator: ", "),
         holder.secrets.map(\.name).joined(separator: ", "), PeerText.short(holder.fingerprint),
-        holder.addresses.map { PeerText.text($0) }.joined(separator: ", "))
+        PeerText.list(holder.addresses))
     }
     return table
   }
@@ -89,12 +88,7 @@ struct PeerListCommand: OpenedCommand {
     let table = Self.table(peers, now: Clocks.now(), unicode: Console.isUnicode, near: heard)
     try console.result(
       peers.isEmpty ? [] : table.lines,
-      json: .array(
-        peers.map { peer in
-          guard case .object(var members) = peer.json else { return peer.json }
-          members.append(JSONValue.Member(key: "near", value: heard[peer.name]?.json ?? .null))
-          return .object(members)
-        }))
+      json: .array(peers.map { $0.json.adding("near", heard[$0.name]?.json ?? .null) }))
   }
 
   /// The list for people; with `near` also who was heard.
@@ -106,7 +100,7 @@ struct PeerListCommand: OpenedCommand {
     for peer in peers {
       let cells = [
         lock(peer.state, unicode: unicode), peer.name, PeerText.short(peer.fingerprint),
-        peer.addresses.map { PeerText.text($0) }.joined(separator: ", "),
+        PeerText.list(peer.addresses),
         peer.lastSeenAt.map { Measures.ago($0, now: now) } ?? "never",
       ]
       table.add(row: near.map { cells + [$0[peer.name]?.words ?? "-"] } ?? cells)
@@ -149,21 +143,16 @@ struct PeerShowCommand: OpenedCommand {
     try console.result(Self.facts(peer, now: Clocks.now()), json: peer.json)
   }
 
-  /// The facts about somebody who was introduced.
   static func facts(_ holder: IntroducedHolder) -> [String] {
     TextTable.facts([
       ("label", holder.label), ("state", "introduced by \(holder.introducedBy.joined(separator: ", ")), and no peer"),
       ("for", holder.secrets.map(\.name).joined(separator: ", ")), ("fingerprint", holder.fingerprint),
       ("card digest", holder.cardDigest),
-      (
-        "addresses",
-        holder.addresses.isEmpty ? "none" : holder.addresses.map { PeerText.text($0) }.joined(separator: ", ")
-      ),
+      ("addresses", holder.addresses.isEmpty ? "none" : PeerText.list(holder.addresses)),
       ("introduced", Timestamp.minute(holder.introducedAt)), ("card", holder.cardText),
     ])
   }
 
-  /// The facts for people.
   static func facts(_ peer: PeerSummary, now: Int64) -> [String] {
     let state =
       switch peer.state {
@@ -175,10 +164,7 @@ struct PeerShowCommand: OpenedCommand {
       [("name", peer.name), ("label", peer.label)] + person + [
         ("state", state), ("fingerprint", peer.fingerprint),
         ("card digest", peer.cardDigest),
-        (
-          "addresses",
-          peer.addresses.isEmpty ? "none" : peer.addresses.map { PeerText.text($0) }.joined(separator: ", ")
-        ),
+        ("addresses", peer.addresses.isEmpty ? "none" : PeerText.list(peer.addresses)),
         ("added", Timestamp.minute(peer.addedAt)),
         ("last seen", peer.lastSeenAt.map { Measures.ago($0, now: now) } ?? "never"), ("card", peer.cardText),
       ])

@@ -74,18 +74,15 @@ struct RecoverCommand: OpenedCommand {
     let reporter = RecoveryReporter(console)
     // What has gone to a pipe can't be taken back: another attempt would begin from the start behind it.
     let hasWritten = Atomic(false)
-    var attempts = 0
     let isStream = if case .descriptor? = destination { true } else { false }
     let report = try await consent.run(
       vault, console, mayRepeat: { !isStream || !hasWritten.load(ordering: .relaxed) }
-    ) { () async throws in
-      attempts += 1
-      let isFirst = attempts == 1
-      return try await vault.recovering.recover(
+    ) { (isFirst) async throws in
+      try await vault.recovering.recover(
         reference, to: destination ?? .folder(path: ".", overwrites: place.force), passwords: password.source(console)
       ) { event in
         if case .progress = event { hasWritten.store(true, ordering: .relaxed) }
-        if isFirst { reporter.show(event) } else { reporter.showAgain(event) }
+        reporter.show(event, isFirst: isFirst)
       }
     }
     reporter.conclude(report)
@@ -98,15 +95,10 @@ struct RecoverCommand: OpenedCommand {
     _ reference: String, to destination: RecoveryDestination?, _ vault: Vault, _ console: Console
   ) async throws {
     let reporter = RecoveryReporter(console)
-    var attempts = 0
-    let content = try await consent.run(vault, console) { () async throws in
-      attempts += 1
-      let isFirst = attempts == 1
-      return try await vault.recovering.recoverContent(
+    let content = try await consent.run(vault, console) { (isFirst) async throws in
+      try await vault.recovering.recoverContent(
         reference, limit: RecoveredContent.usualLimit, passwords: password.source(console)
-      ) { event in
-        if isFirst { reporter.show(event) } else { reporter.showAgain(event) }
-      }
+      ) { event in reporter.show(event, isFirst: isFirst) }
     }
     guard let report = content.report else { throw VaultError(.other, "nothing was recovered") }
     reporter.conclude(report)

@@ -104,7 +104,7 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
     init(_ text: String, among peers: [PeerSummary], own: String? = nil) {
       self.text = text
       card = CardSource.isCardText(text) ? try? PeerText.card(text) : nil
-      let fingerprint = card.map { PeerText.fingerprint($0) }
+      let fingerprint = card?.fingerprint
       self.fingerprint = fingerprint
       isOwn = fingerprint != nil && fingerprint == own
       peer = peers.first { $0.fingerprint == fingerprint }

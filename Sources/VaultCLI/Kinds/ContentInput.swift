@@ -13,18 +13,13 @@ enum ContentInput {
       return try .note(try SecretStream.read(path: file, limit: NewContent.noteByteLimit), title: title)
     }
     let held = try await OwnThread.run {
-      let empty: SecretBytes
-      do { empty = try SecretBytes(zeros: 0) } catch { throw SecretText.noMemory }
-      return HeldSecret(try Editor().edit(empty, limit: NewContent.noteByteLimit, vault, console))
+      let empty = try SecretText.memory(0)
+      return Held<SecretBytes>(try Editor().edit(empty, limit: NewContent.noteByteLimit, vault, console))
     }
-    guard let text = held.take(), !isBlank(text) else {
+    guard let text = held.take(), !NewContent.isBlank(text.bytes) else {
       throw VaultError(.interrupted, "the text is empty; nothing was done")
     }
     return try .note(text, title: title)
-  }
-
-  private static func isBlank(_ text: borrowing SecretBytes) -> Bool {
-    text.withUnsafeBytes { bytes in bytes.allSatisfy { [0x20, 0x0A, 0x0D, 0x09].contains($0) } }
   }
 
   /// A contact from a vCard in a file or standard input, or asked for if none is named.

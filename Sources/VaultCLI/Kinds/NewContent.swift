@@ -41,7 +41,7 @@ struct NewContent: ~Copyable {
     try add(.url, fields.url, to: &header)
     try add(.notes, fields.notes, to: &header)
     try add(EntryField.password.rawValue, fields.password.bytes, to: &header)
-    do { return NewContent(header: header, body: try SecretBytes(zeros: 0)) } catch { throw SecretText.noMemory }
+    return NewContent(header: header, body: try SecretText.memory(0))
   }
 
   /// A contact from a card, which is checked and kept as it is.
@@ -93,6 +93,10 @@ struct NewContent: ~Copyable {
     do { try header.add(field: name, value: value) } catch {
       throw VaultError(.usage, "\(name) is too long: all fields together have at most \(PayloadHeader.byteLimit) bytes")
     }
+  }
+
+  static func isBlank(_ bytes: RawSpan) -> Bool {
+    bytes.withUnsafeBytes { bytes in bytes.allSatisfy { [0x20, 0x0A, 0x0D, 0x09].contains($0) } }
   }
 
   /// Whether bytes are UTF-8.

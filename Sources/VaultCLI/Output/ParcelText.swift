@@ -3,11 +3,8 @@ import Sodium
 
 /// What waits for peers who are away, and goes by parcel: through an account, through groups that they are in, or with carriers.
 struct ParcelText {
-  /// The names of groups, by their ids in this vault.
-  private let names: [String: String]
-
-  /// With these names. Where one is missing its id takes its place.
-  init(names: [String: String] = [:]) { self.names = names }
+  /// The names of groups, by their ids in this vault. Where one is missing its id takes its place.
+  var names: [String: String] = [:]
 
   func name(_ way: ParcelWay) -> String {
     let id = hexadecimal(way.folder)

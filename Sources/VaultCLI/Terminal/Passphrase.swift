@@ -103,7 +103,7 @@ enum Passphrase: Hashable, Sendable {
   /// With `untilNewline` the first line is all there is; otherwise everything up to the end of input.
   static func read(from descriptor: Int32, what: String, untilNewline: Bool) throws -> SecretBytes {
     // One byte for the newline, one more to notice what is too long.
-    var buffer = try secretMemory(zeros: byteLimit + 2)
+    var buffer = try SecretText.memory(byteLimit + 2)
     var count = 0
     var ended = false
     while !ended {
@@ -120,20 +120,10 @@ enum Passphrase: Hashable, Sendable {
     }
     if endsLine(buffer, count) { count -= 1 }
     guard count <= byteLimit else { throw VaultError(.usage, "\(what) is longer than \(byteLimit) bytes") }
-    do {
-      return try SecretBytes(copying: buffer.bytes.extracting(first: count))
-    } catch {
-      throw VaultError(.other, "no secret memory left")
-    }
+    return try SecretText.copy(buffer.bytes.extracting(first: count))
   }
 
   private static func endsLine(_ buffer: borrowing SecretBytes, _ count: Int) -> Bool {
     count > 0 && buffer.withUnsafeBytes { $0[count - 1] == UInt8(ascii: "\n") }
-  }
-
-  private static func secretMemory(zeros count: Int) throws -> SecretBytes {
-    do { return try SecretBytes(zeros: count) } catch {
-      throw VaultError(.other, "no secret memory left")
-    }
   }
 }

@@ -42,13 +42,14 @@ enum SecretPassword: Hashable, Sendable {
     try PasswordCost.checkRoom(logarithm: attempt.logarithm)
     let held = try await OwnThread.run {
       let answer = try answerHere(attempt, console)
-      return HeldSecret(answer)
+      return Held<SecretBytes>(answer)
     }
     return held.take()
   }
 
   private func answerHere(_ attempt: PasswordAttempt, _ console: Console) throws -> SecretBytes? {
     ProgressLine.clear()
+    guard self == .terminal || attempt.number == 1 else { return nil }
     switch self {
     case .terminal:
       guard let terminal = Terminal() else {
@@ -65,11 +66,6 @@ enum SecretPassword: Hashable, Sendable {
           "that is not the password; \(Measures.count(left, "try").replacing("trys", with: "tries")) left")
       }
       return try terminal.secretLine("Password of this secret: ", noun: "password")
-    case .descriptor, .file: break
-    }
-    guard attempt.number == 1 else { return nil }
-    switch self {
-    case .terminal: return nil
     case .descriptor(let descriptor): return try Passphrase.read(from: descriptor, noun: "password", console)
     case .file(let path): return try Passphrase.read(fileAt: path, noun: "password", console)
     }
@@ -85,8 +81,6 @@ final class Held<Value: ~Copyable & Sendable>: Sendable {
   /// What it is; once.
   func take() -> Value? { value.withLock { $0.take() } }
 }
-
-typealias HeldSecret = Held<SecretBytes>
 
 /// Runs what waits for a person: the tasks' threads are as few as the processors.
 enum OwnThread {

@@ -31,7 +31,7 @@ struct AccountPasswordOptions: ParsableArguments {
       SecretInput(descriptor: descriptor, file: file), unlock.input, "The passphrase of the vault and the password")
   }
 
-  func existing(_ question: String, _ console: Console) throws -> VaultProtocol.HeldSecret {
+  func existing(_ question: String, _ console: Console) throws -> HeldSecret {
     if let given = try read(console) { return given }
     return try Self.ask { terminal in
       try terminal.secretLine(Printable.escape(question), noun: "password")
@@ -39,14 +39,14 @@ struct AccountPasswordOptions: ParsableArguments {
   }
 
   /// A password for the time to come: on a terminal asked for twice.
-  func new(_ question: String, _ console: Console) throws -> VaultProtocol.HeldSecret {
+  func new(_ question: String, _ console: Console) throws -> HeldSecret {
     if let given = try read(console) { return given }
     return try Self.ask { terminal in
       try Passphrase.askTwice(terminal, noun: "password", question: Printable.escape(question))
     }
   }
 
-  private func read(_ console: Console) throws -> VaultProtocol.HeldSecret? {
+  private func read(_ console: Console) throws -> HeldSecret? {
     if let descriptor {
       return try Self.checked(try Passphrase.read(from: descriptor, noun: "password", console))
     }
@@ -56,7 +56,7 @@ struct AccountPasswordOptions: ParsableArguments {
 
   private static func ask(
     _ question: (borrowing Terminal) throws -> SecretBytes
-  ) throws -> VaultProtocol.HeldSecret {
+  ) throws -> HeldSecret {
     guard let terminal = Terminal() else {
       throw VaultError(
         .usage, "the account's password is needed, and there is no terminal to ask on", hint: SecretPassword.hint)
@@ -64,8 +64,8 @@ struct AccountPasswordOptions: ParsableArguments {
     return try checked(try question(terminal))
   }
 
-  private static func checked(_ password: consuming SecretBytes) throws -> VaultProtocol.HeldSecret {
+  private static func checked(_ password: consuming SecretBytes) throws -> HeldSecret {
     guard password.count > 0 else { throw VaultError(.usage, "an account has no empty password") }
-    return VaultProtocol.HeldSecret(password)
+    return HeldSecret(password)
   }
 }

@@ -37,7 +37,6 @@ struct ItemReporter: Sendable {
     progress = ProgressLine(verb, console)
   }
 
-  /// What the vault is handed.
   func access(
     passwords: @escaping PasswordSource = Recovering.noPassword, patience: KeyPatience? = nil
   ) -> ItemAccess {
@@ -49,7 +48,7 @@ struct ItemReporter: Sendable {
         if case .started(let key) = event {
           isAgain.store(!keys.withLock { $0.insert(key.id).inserted }, ordering: .relaxed)
         }
-        if isAgain.load(ordering: .relaxed) { recovery.showAgain(event) } else { recovery.show(event) }
+        recovery.show(event, isFirst: !isAgain.load(ordering: .relaxed))
       },
       progress: { done, total in progress.update(done: done, total: total) }, patience: patience)
   }

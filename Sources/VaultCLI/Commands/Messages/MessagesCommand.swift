@@ -61,7 +61,7 @@ struct MessagesListCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let word = try search.map { search in try Self.held(search) }
+    let word = try search.map { search in HeldSecret(try SecretText.copy(Array(search.utf8).span.bytes)) }
     let messages = try vault.messages.messages(with: peer, unreadOnly: false, search: word, limit: limit) {
       MessagePage.warn($0, console)
     }
@@ -70,13 +70,6 @@ struct MessagesListCommand: OpenedCommand {
     try page.show(messages.reversed(), of: vault)
     try page.finish()
     if messages.count == limit { console.note("these are the newest \(limit); --limit shows more") }
-  }
-
-  private static func held(_ text: String) throws -> VaultProtocol.HeldSecret {
-    let bytes = Array(text.utf8)
-    do { return VaultProtocol.HeldSecret(try SecretBytes(copying: bytes.span.bytes)) } catch {
-      throw SecretText.noMemory
-    }
   }
 }
 

@@ -177,27 +177,21 @@ struct SendCommand: OpenedCommand {
   }
 
   /// What was said; nil if it is nothing.
-  private func text(
-    to name: String, limit: Int, _ console: Console
-  ) throws -> VaultProtocol.HeldSecret? {
+  private func text(to name: String, limit: Int, _ console: Console) throws -> HeldSecret? {
     if readsInput {
       if Console.inputIsTerminal { console.note("reading the message to \(name); Ctrl-D ends it") }
       // One more for the newline at the end.
       return try Self.held(MessageInput.read(limit: limit + 1), limit: limit)
     }
-    let bytes = Array(words.joined(separator: " ").utf8)
-    let text: SecretBytes
-    do { text = try SecretBytes(copying: bytes.span.bytes) } catch { throw SecretText.noMemory }
+    let text = try SecretText.copy(Array(words.joined(separator: " ").utf8).span.bytes)
     return try Self.held(text, limit: limit)
   }
 
-  private static func held(
-    _ text: consuming SecretBytes, limit: Int
-  ) throws -> VaultProtocol.HeldSecret? {
+  private static func held(_ text: consuming SecretBytes, limit: Int) throws -> HeldSecret? {
     let text = try MessageInput.withoutLastNewline(text)
     guard text.count > 0 else { return nil }
     try MessageInput.check(text, limit: limit)
-    return VaultProtocol.HeldSecret(text)
+    return HeldSecret(text)
   }
 }
 
@@ -214,17 +208,11 @@ enum MessageInput {
 
   /// One newline at the end is the keyboard's, or `echo`'s.
   static func withoutLastNewline(_ text: consuming SecretBytes) throws -> SecretBytes {
-    endsLine(text) ? try copy(text, count: text.count - 1) : text
+    endsLine(text) ? try SecretText.copy(text.bytes.extracting(first: text.count - 1)) : text
   }
 
   private static func endsLine(_ text: borrowing SecretBytes) -> Bool {
     text.count > 0 && text.withUnsafeBytes { $0[$0.count - 1] == UInt8(ascii: "\n") }
-  }
-
-  private static func copy(_ text: borrowing SecretBytes, count: Int) throws -> SecretBytes {
-    do { return try SecretBytes(copying: text.bytes.extracting(first: count)) } catch {
-      throw SecretText.noMemory
-    }
   }
 
   /// Refuses what is no text, or too long.
