@@ -7,21 +7,16 @@ import VaultDaemon
 import VaultProtocol
 import VaultStore
 
-/// The daemon for `--background`. What runs in the background can't ask on the terminal: so the passphrase is asked for here, and handed
-/// through a pipe to this program once more, in a session of its own. This process ends when that one listens, or says why it doesn't.
+/// The daemon for `--background`. What runs in the background can't ask on the terminal: so the passphrase is asked for here,
+/// and handed through a pipe to this program, started once more in a session of its own. This process ends when that one
+/// listens, or says why it doesn't.
 struct BackgroundDaemon {
   let composition: Composition
   let unlock: UnlockOptions
   /// The options of the daemon that have nothing to do with unlocking.
   let options: [String]
 
-  init(_ composition: Composition, _ unlock: UnlockOptions, _ options: [String]) {
-    self.composition = composition
-    self.unlock = unlock
-    self.options = options
-  }
-
-  /// Starts it, and returns when it listens.
+  /// Returns when it listens.
   func start() throws {
     guard try DaemonLock.running(composition.folders) == nil else {
       throw Checking.anotherDaemon(composition.folders)

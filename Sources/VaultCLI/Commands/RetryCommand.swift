@@ -36,7 +36,7 @@ struct RetryCommand: OpenedCommand {
     }
     Interruption.say {
       Interruption.Farewell(
-        VaultError(
+        error: VaultError(
           .interrupted, "interrupted; what isn't delivered waits here, and the daemon or 'vault retry' delivers it",
           hint: secrets.count == 1 ? SharingWatch.hint(secrets[0].id) : nil))
     }

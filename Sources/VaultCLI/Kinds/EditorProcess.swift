@@ -91,13 +91,8 @@ enum ProcessTree {
 
   /// All below `process`; none where there is no `/proc`.
   static func descendants(of process: pid_t) -> [Member] {
-    guard let stream = opendir("/proc") else { return [] }
-    defer { closedir(stream) }
     var children: [pid_t: [Member]] = [:]
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
+    for name in PublicFile.names(in: "/proc") {
       guard let number = pid_t(name), let facts = facts(of: number) else { continue }
       children[facts.parent, default: []].append(Member(number: number, began: facts.began))
     }

@@ -25,12 +25,7 @@ enum Interruption {
   struct Farewell: Sendable {
     let error: VaultError
     /// What still belongs on standard output.
-    let result: String?
-
-    init(_ error: VaultError, result: String? = nil) {
-      self.error = error
-      self.result = result
-    }
+    var result: String?
   }
 
   /// Blocks the signals that end this program, first of all, and returns them. Those that the caller ignores are none
@@ -109,13 +104,12 @@ enum Interruption {
     return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
-  /// Blocks these signals in this thread.
+  /// In this thread.
   static func block(_ signals: [Int32]) {
     var blocked = set(of: signals)
     pthread_sigmask(SIG_BLOCK, &blocked, nil)
   }
 
-  /// The signals as the C library wants them.
   private static func set(of signals: [Int32]) -> sigset_t {
     var set = sigset_t()
     sigemptyset(&set)
@@ -166,10 +160,10 @@ enum Interruption {
   /// What a program says that has not said otherwise.
   private static func usual() -> Farewell {
     guard let written = OutputFile.endNaming(), !written.isEmpty else {
-      return Farewell(VaultError(.interrupted, "interrupted"))
+      return Farewell(error: VaultError(.interrupted, "interrupted"))
     }
     return Farewell(
-      VaultError(
+      error: VaultError(
         .interrupted, "interrupted after all of \(written.joined(separator: ", ")) was written; it stays there"))
   }
 

@@ -91,7 +91,7 @@ struct SendCommand: OpenedCommand {
   func run(_ vault: Vault, _ console: Console) async throws {
     defer { Interruption.say(nil) }
     let sent = try plain ? keepPlain(vault, console) : keep(vault, console)
-    let now = try await MessageDelivery(for: "vault send", vault, console).deliver(sent, pigeonsOnly: pigeonsOnly)
+    let now = try await MessageDelivery(vault: vault, console: console).deliver(sent, pigeonsOnly: pigeonsOnly)
     try console.result(["\(now.number)"], json: now.json)
     guard now.state == "lost" else { return console.note(MessageWords.outcome(now)) }
     throw VaultError(
@@ -124,7 +124,7 @@ struct SendCommand: OpenedCommand {
   private func sayKeeping() {
     Interruption.say {
       Interruption.Farewell(
-        VaultError(
+        error: VaultError(
           .interrupted, "interrupted while the message was kept",
           hint: "'vault outbox' shows whether it is, and goes out"))
     }
