@@ -1,10 +1,8 @@
 import ArgumentParser
 import SecretVault
 
-/// A command that needs the vault open.
 protocol OpenedCommand: AsyncParsableCommand, UnlockingCommand {
   var global: GlobalOptions { get }
-  /// Does the work and writes the result.
   func run(_ vault: Vault, _ console: Console) async throws
 }
 

@@ -44,9 +44,7 @@ struct OutputOptions: ParsableArguments {
   }
 
   /// Where a name leads: to a file, into a folder, or to standard output.
-  static func destination(
-    _ output: String, overwrites: Bool, plaintext: Bool
-  ) throws -> RecoveryDestination {
+  static func destination(_ output: String, overwrites: Bool, plaintext: Bool) throws -> RecoveryDestination {
     if output == "-" { return try standardOutput(isForced: overwrites, plaintext: plaintext) }
     var facts = stat()
     if stat(output, &facts) == 0 {

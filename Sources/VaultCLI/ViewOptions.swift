@@ -98,9 +98,7 @@ struct ViewOptions: ParsableArguments {
   }
 
   /// Prints the view, or one field, for people or as JSON.
-  private func print(
-    _ view: borrowing ContentView, of subject: Subject, _ console: Console
-  ) throws {
+  private func print(_ view: borrowing ContentView, of subject: Subject, _ console: Console) throws {
     let isTerminal = Console.outputIsTerminal
     var text = try SecretText()
     if console.json {

@@ -159,14 +159,11 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
     }
   }
 
-  private func chosenKey(
-    _ request: borrowing CallbackRequest, _ vault: Vault
-  ) throws -> SecretSummary {
+  private func chosenKey(_ request: borrowing CallbackRequest, _ vault: Vault) throws -> SecretSummary {
     if let key { return try vault.items.encryptionKey(key) }
     let keys = try vault.items.encryptionKeys().filter { $0.secret.ownIndex != nil }.map(\.secret)
     guard !keys.isEmpty else {
-      throw VaultError(
-        .notFound, "there is no key here to encrypt under", hint: "make one with `vault key create`")
+      throw VaultError(.notFound, "there is no key here to encrypt under", hint: "make one with `vault key create`")
     }
     guard Question.isPossible else {
       throw VaultError(.usage, "which key to encrypt under is not clear", hint: "say --key NAME")
@@ -175,9 +172,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
     return keys[try Question.choose(RequestWords.encryption(request), among: lines)]
   }
 
-  private func passwordLayer(
-    _ request: borrowing CallbackRequest, _ console: Console
-  ) throws -> SharePassword? {
+  private func passwordLayer(_ request: borrowing CallbackRequest, _ console: Console) throws -> SharePassword? {
     guard request.addsPassword else { return nil }
     let logarithm = try request.scryptLogarithm ?? chosenCost(console)
     try PasswordCost.checkRoom(logarithm: logarithm)

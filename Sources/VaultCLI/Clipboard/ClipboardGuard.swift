@@ -66,8 +66,8 @@ struct ClipboardGuard: ~Copyable {
     try Console.write(bytes.bytes, to: ends.write)
   }
 
-  /// From now on signals mean that it is time. To be called before the first one is taken: one that comes while it is still
-  /// reading its orders must not end it.
+  /// From now on signals mean that it is time. To be called before the first one is taken: one that comes while the orders
+  /// are still being read must not end it.
   static func awaitSignals() {
     Interruption.redirect { _ in isDue.store(true, ordering: .releasing) }
   }
@@ -95,7 +95,7 @@ struct ClipboardGuard: ~Copyable {
   /// Milliseconds between two attempts.
   private static let pause: Int64 = 3000
 
-  /// Waits, or until a signal comes, and wipes the clipboard if what was copied is still there. If that can't be said for
+  /// Waits for the time or a signal, and wipes the clipboard if what was copied is still there. If that can't be said for
   /// long, the note stays for whoever opens the vault next.
   func run() {
     // No disk is held busy for so long.

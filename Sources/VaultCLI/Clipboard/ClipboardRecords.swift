@@ -6,10 +6,9 @@ import VaultDaemon
 /// The notes of a vault.
 struct ClipboardRecords {
   private static let suffix = ".copied"
-  /// Seconds after which a note whose clipboard is never to be reached again is given up.
+  /// Seconds after which a note is given up whose clipboard can't be reached any more.
   private static let lifetime = 30 * 86_400
-
-  /// Seconds after which it is given up to find out whether something is there at all.
+  /// Seconds after which nobody tries any more to find out whether anything is there.
   private static let doubtTime = 3600
 
   let folder: String

@@ -34,8 +34,7 @@ struct BackupCreateCommand: OpenedCommand {
       Example: vault backup create /media/usb/vault.backup
       """)
 
-  @Argument(
-    help: ArgumentHelp("The file to write, or - for standard output.", valueName: "file"), completion: .file())
+  @Argument(help: ArgumentHelp("The file to write, or - for standard output.", valueName: "file"), completion: .file())
   var file: String
 
   @Flag(help: "Overwrite the file; allow standard output to be a terminal.")

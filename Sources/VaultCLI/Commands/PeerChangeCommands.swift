@@ -143,9 +143,7 @@ struct PeerRemoveCommand: OpenedCommand {
   }
 
   /// Whoever of that name was introduced, where there is no such peer. Throws if it could be several.
-  static func introduced(
-    _ name: String, _ vault: Vault, _ error: VaultError
-  ) throws -> IntroducedHolder? {
+  static func introduced(_ name: String, _ vault: Vault, _ error: VaultError) throws -> IntroducedHolder? {
     guard error.code == .notFound else { return nil }
     do { return try vault.introductions.introducedHolder(named: name) } catch  where VaultError(error).code == .notFound
     {

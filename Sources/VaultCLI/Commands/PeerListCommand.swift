@@ -56,7 +56,6 @@ struct PeerListCommand: OpenedCommand {
     try console.result(lines, json: .array(peers.map(\.json)))
   }
 
-  /// Why nobody is introduced, or those who were aren't asked, where the user has said so.
   private func noteIntroductionsOff(_ vault: Vault, _ console: Console) {
     guard vault.introductions.areIntroductionsOff else { return }
     console.note(
@@ -67,8 +66,7 @@ struct PeerListCommand: OpenedCommand {
     let holders = try vault.introductions.introducedHolders()
     if holders.isEmpty { console.note("nobody was introduced to this device") }
     noteIntroductionsOff(vault, console)
-    try console.result(
-      holders.isEmpty ? [] : Self.table(holders).lines, json: .array(holders.map(\.json)))
+    try console.result(holders.isEmpty ? [] : Self.table(holders).lines, json: .array(holders.map(\.json)))
   }
 
   static func table(_ holders: [IntroducedHolder]) -> TextTable {

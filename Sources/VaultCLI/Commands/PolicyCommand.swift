@@ -46,7 +46,6 @@ struct PolicyCommand: OpenedCommand {
     if console.json { try console.result(changed.json) }
   }
 
-  /// What holds from now on.
   static func sentence(_ policy: SecretPolicy) -> String {
     let what =
       switch policy.policy {

@@ -86,8 +86,7 @@ struct RecoverCommand: OpenedCommand {
       }
     }
     reporter.conclude(report)
-    try ViewOptions.conclude(
-      report.path, at: destination, json: report.json, original: report.originalName, console)
+    try ViewOptions.conclude(report.path, at: destination, json: report.json, original: report.originalName, console)
   }
 
   /// Recovers into memory and shows, copies or writes what was asked for.
@@ -132,7 +131,6 @@ struct RecoverCommand: OpenedCommand {
     return secrets[try Question.choose("Which secret?", among: lines)].id
   }
 
-  /// A secret in the list to choose from.
   static func line(_ secret: SecretSummary, now: Int64) -> String {
     let description = secret.description.map { "  \($0)" } ?? ""
     let from = secret.origin == .dealt ? "shared by you" : "from \(secret.dealer)"

@@ -36,7 +36,6 @@ struct RequestsListCommand: OpenedCommand {
     try console.result(requests.isEmpty ? [] : Self.table(requests).lines, json: .array(requests.map(\.json)))
   }
 
-  /// The requests for people.
   static func table(_ requests: [VaultRequest]) -> TextTable {
     var table = TextTable("ID", "WANTS", "PEER", "FINGERPRINT", "SECRET", "ASKED", "STATE")
     for request in requests {
@@ -48,7 +47,6 @@ struct RequestsListCommand: OpenedCommand {
     return table
   }
 
-  /// What the peer wants.
   static func wish(_ request: VaultRequest) -> String {
     switch request.kind {
     case .release: "your share"
@@ -56,7 +54,6 @@ struct RequestsListCommand: OpenedCommand {
     }
   }
 
-  /// How far the request is.
   static func state(_ request: VaultRequest) -> String {
     switch request.state {
     case .waiting:

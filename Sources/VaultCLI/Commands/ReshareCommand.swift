@@ -81,8 +81,7 @@ struct ReshareCommand: OpenedCommand {
       vault, console,
       remark: { isDeleted.load(ordering: .acquiring) ? "" : "; the old secret stays as it is" },
       json: {
-        ReshareReport(old: old, share: $0).json(
-          $0.json(ParcelText()), oldDeleted: isDeleted.load(ordering: .acquiring))
+        ReshareReport(old: old, share: $0).json($0.json(ParcelText()), oldDeleted: isDeleted.load(ordering: .acquiring))
       })
     defer { watch.end() }
     // Behind this point nothing may be repeated: something was edited, or shared.

@@ -33,8 +33,7 @@ struct SettingsGetCommand: OpenedCommand {
       throw VaultError(
         .usage, "there is no setting \(key)", hint: "settings are: \(settings.map(\.key).joined(separator: ", "))")
     }
-    try console.result(
-      [Console.outputIsTerminal ? Printable.escape(setting.value) : setting.value], json: setting.json)
+    try console.result([Console.outputIsTerminal ? Printable.escape(setting.value) : setting.value], json: setting.json)
   }
 }
 
@@ -95,7 +94,7 @@ struct SettingsResetCommand: OpenedCommand {
     if console.json { try console.result(.array(settings.map(\.json))) }
   }
 
-  /// The settings that aren't as nobody has set them. Where nobody can say which, that is said, and what the defaults let happen.
+  /// The settings that don't have their default. Where nobody can say which, that is said, and what the defaults are.
   private static func changed(_ vault: Vault, _ console: Console) throws -> [Setting] {
     do { return try vault.core.settings().filter { $0.value != $0.defaultValue } } catch {
       guard VaultError(error).code == .damaged else { throw error }
@@ -121,7 +120,6 @@ struct SettingsListCommand: OpenedCommand {
     try console.result(Self.table(settings).lines, json: .array(settings.map(\.json)))
   }
 
-  /// The settings for people.
   static func table(_ settings: [Setting]) -> TextTable {
     var table = TextTable("SETTING", "VALUE", "DEFAULT", "MEANING")
     for setting in settings {

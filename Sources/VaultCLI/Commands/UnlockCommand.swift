@@ -99,8 +99,7 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
         descriptions[entry.id.description] = (try? vault.overview.secret(entry.id.description))?.summary.description
       }
     }
-    let list = UnlockedList(
-      status, descriptions: descriptions, hasPassphrase: needsPassphrase, now: Clocks.now())
+    let list = UnlockedList(status, descriptions: descriptions, hasPassphrase: needsPassphrase, now: Clocks.now())
     try global.console.result(list.lines, json: list.json)
   }
 }

@@ -5,9 +5,7 @@ import Sodium
 /// Where notes and contacts come from, for all commands that make one.
 enum ContentInput {
   /// A note from a file or standard input, or from the editor if none is named.
-  static func note(
-    _ file: String?, title: String?, _ vault: Vault, _ console: Console
-  ) async throws -> NewContent {
+  static func note(_ file: String?, title: String?, _ vault: Vault, _ console: Console) async throws -> NewContent {
     if let file {
       if file == "-", Console.inputIsTerminal { console.note("reading the note from the terminal; Ctrl-D ends it") }
       return try .note(try SecretStream.read(path: file, limit: NewContent.noteByteLimit), title: title)

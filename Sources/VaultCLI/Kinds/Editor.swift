@@ -11,7 +11,6 @@ struct Editor {
   /// Folders in memory that are tried.
   let bases: [String]
 
-  /// The usual editor, if the environment names none.
   private static let fallback = "vi"
   private static let fileName = "note.txt"
 
@@ -26,9 +25,7 @@ struct Editor {
   }
 
   /// Lets the user edit a text and returns what it is then. The file is wiped and removed in every case.
-  func edit(
-    _ text: borrowing SecretBytes, limit: Int, _ vault: Vault, _ console: Console
-  ) throws -> SecretBytes {
+  func edit(_ text: borrowing SecretBytes, limit: Int, _ vault: Vault, _ console: Console) throws -> SecretBytes {
     guard let terminal = Terminal() else {
       throw VaultError(
         .usage, "an editor needs a terminal, and there is none",

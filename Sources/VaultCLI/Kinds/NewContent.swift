@@ -7,7 +7,6 @@ struct NewContent: ~Copyable {
   /// What a note may have at most; more is a file.
   static let noteByteLimit = RecoveredContent.usualLimit
 
-  /// Kind, name and fields.
   private(set) var header: PayloadHeader
   /// Text of a note, card of a contact.
   let body: SecretBytes
@@ -62,9 +61,7 @@ struct NewContent: ~Copyable {
 
   // MARK: - Parts
 
-  private static func header(
-    _ kind: PayloadKind, name: String, mediaType: String
-  ) throws -> PayloadHeader {
+  private static func header(_ kind: PayloadKind, name: String, mediaType: String) throws -> PayloadHeader {
     do {
       return try PayloadHeader(kind: kind, fileName: Array(name.utf8).span.bytes, mediaType: mediaType)
     } catch {
@@ -80,9 +77,7 @@ struct NewContent: ~Copyable {
     return (shortened.isEmpty ? SuggestedName.fallback : shortened) + "." + suffix
   }
 
-  private static func add(
-    _ field: EntryField, _ value: borrowing SecretBytes?, to header: inout PayloadHeader
-  ) throws {
+  private static func add(_ field: EntryField, _ value: borrowing SecretBytes?, to header: inout PayloadHeader) throws {
     switch value {
     case .some(let value): if value.count > 0 { try add(field.rawValue, value.bytes, to: &header) }
     case .none: break

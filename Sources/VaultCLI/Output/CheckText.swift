@@ -42,8 +42,7 @@ struct CheckText {
   }
 
   /// Why those who were introduced count for nothing here.
-  static let introductionsOff =
-    "the setting introductions is off ('vault settings set introductions on' changes that)"
+  static let introductionsOff = "the setting introductions is off ('vault settings set introductions on' changes that)"
 
   /// Whether it needs this device.
   static func elsewhere(_ isRecoverable: Bool?) -> String {

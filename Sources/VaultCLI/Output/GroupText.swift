@@ -73,7 +73,7 @@ enum GroupText {
     return status.missing == 0 ? "nothing" : count
   }
 
-  /// What there is to say after this device's database was put back from a copy; nil if it wasn't, or everything is here again.
+  /// For a group that was put back from a copy; nil if it wasn't, or everything is here again.
   static func putBack(_ status: GroupStatus) -> String? {
     guard let time = status.putBack, status.missing > 0 || !status.isMissingKnown else { return nil }
     return
@@ -95,8 +95,7 @@ enum GroupText {
       if server.lastError == nil, let refusal = server.refusal { state += ", but takes nothing: \(refusal)" }
       if !server.isCurrent { state = "left: " + state }
       if server.damagedShares > 0 { state += "; " + Measures.count(server.damagedShares, "damaged share") }
-      table.add(
-        server.address, server.lastAnswer.map { Timestamp.minute(Int64(clamping: $0)) } ?? "never", state)
+      table.add(server.address, server.lastAnswer.map { Timestamp.minute(Int64(clamping: $0)) } ?? "never", state)
     }
     return table
   }

@@ -7,7 +7,6 @@ struct LineLogHandler: LogHandler {
   var metadata: Logger.Metadata = [:]
   var logLevel: Logger.Level
 
-  /// The program's logger.
   static func logger(level: Logger.Level) -> Logger {
     Logger(label: "vault") { _ in LineLogHandler(logLevel: level) }
   }

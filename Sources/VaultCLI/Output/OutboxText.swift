@@ -38,7 +38,6 @@ enum OutboxText {
     }
   }
 
-  /// What a parcel is for.
   static func kind(_ kind: String) -> String {
     switch kind {
     case "deposit": "a share to keep"

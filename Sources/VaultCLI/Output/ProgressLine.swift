@@ -25,7 +25,6 @@ final class ProgressLine: Sendable {
   private let isWanted: Bool
   private let state = Mutex(State())
 
-  /// A line that begins with `label`.
   init(_ label: String, _ console: Console) {
     self.label = label
     isWanted = !console.quiet && Console.errorIsTerminal

@@ -3,7 +3,6 @@ import VaultDaemon
 
 /// What is unlocked and until when, for people and as JSON.
 struct UnlockedList {
-  /// One thing that is unlocked.
   struct Line {
     /// The secret's id; nil for the vault itself.
     let id: String?
@@ -30,7 +29,6 @@ struct UnlockedList {
 
     fileprivate var endJSON: JSONValue { JSONValue(end.map { Timestamp.exact($0) }) }
 
-    /// A secret that is unlocked.
     var json: JSONValue {
       ["id": JSONValue(id), "description": JSONValue(description), "until": endJSON]
     }
@@ -50,12 +48,10 @@ struct UnlockedList {
       hasPassphrase
       ? status.passphrase.map { Line(id: nil, description: nil, remaining: $0, now: now) } : nil
     secrets = status.secrets.map {
-      Line(
-        id: $0.id.description, description: descriptions[$0.id.description], remaining: $0.remaining, now: now)
+      Line(id: $0.id.description, description: descriptions[$0.id.description], remaining: $0.remaining, now: now)
     }
   }
 
-  /// The lines for people.
   var lines: [String] {
     var table = TextTable("UNLOCKED", "DESCRIPTION", "UNTIL")
     if let vault { table.add("the vault", "", vault.time) }
@@ -69,7 +65,6 @@ struct UnlockedList {
     return ["unlocked": .bool(vault != nil), "until": vault?.endJSON ?? .null]
   }
 
-  /// All of it.
   var json: JSONValue {
     [
       "vault": vaultJSON, "timeoutSeconds": JSONValue(timeout / 1000), "secrets": .array(secrets.map(\.json)),

@@ -62,11 +62,11 @@ enum Interruption {
     redirection.withLock { $0 = handler }
   }
 
-  /// What a signal that ends the program makes it say, instead of the usual; nil goes back to that. It has about half a second.
+  /// What a signal that ends the program makes it say, in about half a second; nil goes back to the usual.
   static func say(_ words: (@Sendable () -> Farewell)?) { farewell.withLock { $0 = words } }
 
-  /// Returns when all signals that have been sent until now were taken: those that others have had at the same time, who are ready with
-  /// them, may still wait for the thread here.
+  /// Returns when all signals that have been sent until now were taken: other processes may have had the same ones, and be
+  /// done with them, while they still wait for the thread here.
   static func settle() {
     guard isWaiting.load(ordering: .acquiring) else { return }
     let number = markersSent.add(1, ordering: .acquiringAndReleasing).newValue
@@ -97,7 +97,6 @@ enum Interruption {
     while isEnding.load(ordering: .acquiring) { usleep(10_000) }
   }
 
-  /// Whether the caller has set a signal to be ignored.
   static func isIgnored(_ signal: Int32) -> Bool {
     var action = sigaction()
     guard sigaction(signal, nil, &action) == 0 else { return false }

@@ -107,7 +107,11 @@ final class SharingWatch: Sendable {
     let report = try? vault.sharing.sharing(id, leftOut: leftOut)
     let state = report.map { Self.words($0) } ?? "what isn't delivered waits here"
     var result: String?
-    if !console.json { result = prints ? id : nil } else if let report { result = json(report).adding("interrupted", true).text }
+    if !console.json {
+      result = prints ? id : nil
+    } else if let report {
+      result = json(report).adding("interrupted", true).text
+    }
     return Interruption.Farewell(
       error: VaultError(
         .interrupted, "interrupted after it was shared as \(id): \(state)\(remark())",

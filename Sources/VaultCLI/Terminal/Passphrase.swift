@@ -49,15 +49,12 @@ enum Passphrase: Hashable, Sendable {
     return passphrase
   }
 
-  /// Two questions on a terminal that must have the same answer.
   static func askTwice(_ terminal: borrowing Terminal) throws -> SecretBytes {
     try askTwice(terminal, noun: "passphrase", question: "New passphrase: ")
   }
 
   /// The same for something else that is as secret.
-  static func askTwice(
-    _ terminal: borrowing Terminal, noun: String, question: String
-  ) throws -> SecretBytes {
+  static func askTwice(_ terminal: borrowing Terminal, noun: String, question: String) throws -> SecretBytes {
     let first = try terminal.secretLine(question, noun: noun)
     guard first.count > 0 else { return first }
     let second = try terminal.secretLine("The same again, to confirm: ", noun: noun)
@@ -68,9 +65,7 @@ enum Passphrase: Hashable, Sendable {
   }
 
   /// A descriptor may be a terminal: then nobody may read along, and one line is all there is.
-  static func read(
-    from descriptor: Int32, noun: String, _ console: Console
-  ) throws -> SecretBytes {
+  static func read(from descriptor: Int32, noun: String, _ console: Console) throws -> SecretBytes {
     let what = "the \(noun) from descriptor \(descriptor)"
     guard isatty(descriptor) == 1 else { return try read(from: descriptor, what: what, untilNewline: false) }
     // What has been typed already was shown, but it may be all that comes.

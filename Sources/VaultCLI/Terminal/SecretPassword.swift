@@ -4,8 +4,8 @@ import SecretVault
 import Sodium
 import Synchronization
 
-/// Where the password of a secret comes from. It is not the vault's passphrase: that one opens this device's vault, this one
-/// belongs to a single secret and everybody who recovers it.
+/// Where the password of a secret comes from. The vault's passphrase opens this device's vault; this one belongs to a single
+/// secret, and to everybody who recovers it.
 enum SecretPassword: Hashable, Sendable {
   case terminal
   case descriptor(Int32)
@@ -20,11 +20,9 @@ enum SecretPassword: Hashable, Sendable {
     switch self {
     case .terminal:
       guard let terminal = Terminal() else {
-        throw VaultError(
-          .usage, "the secret's password is needed, and there is no terminal to ask on", hint: Self.hint)
+        throw VaultError(.usage, "the secret's password is needed, and there is no terminal to ask on", hint: Self.hint)
       }
-      password = try Passphrase.askTwice(
-        terminal, noun: "password", question: "New password for this secret: ")
+      password = try Passphrase.askTwice(terminal, noun: "password", question: "New password for this secret: ")
     case .descriptor(let descriptor):
       password = try Passphrase.read(from: descriptor, noun: "password", console)
     case .file(let path): password = try Passphrase.read(fileAt: path, noun: "password", console)
@@ -84,10 +82,7 @@ final class Held<Value: ~Copyable & Sendable>: Sendable {
 
 /// Runs what waits for a person: the tasks' threads are as few as the processors.
 enum OwnThread {
-  /// Runs `work` on a thread of its own.
-  static func run<Value: Sendable>(
-    _ work: @escaping @Sendable () throws -> Value
-  ) async throws -> Value {
+  static func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     let result: Result<Value, VaultError> = await withCheckedContinuation { continuation in
       let body: @Sendable () -> Void = {
         do { continuation.resume(returning: .success(try work())) } catch {

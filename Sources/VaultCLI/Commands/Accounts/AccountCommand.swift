@@ -55,8 +55,7 @@ struct AccountListCommand: OpenedCommand {
     if accounts.isEmpty {
       console.note("no accounts yet; 'vault account login' uses one, 'vault account register' makes one")
     }
-    try console.result(
-      accounts.isEmpty ? [] : AccountText.table(accounts).lines, json: .array(accounts.map(\.json)))
+    try console.result(accounts.isEmpty ? [] : AccountText.table(accounts).lines, json: .array(accounts.map(\.json)))
   }
 }
 
@@ -81,8 +80,7 @@ struct AccountPlaceOptions: ParsableArguments {
 
   /// For the accounts. A file is remembered by its whole path.
   func place() throws -> VaultAccounts.Place {
-    VaultAccounts.Place(
-      host: host, port: port, certificates: try certificates.map { path in try Self.whole(path) })
+    VaultAccounts.Place(host: host, port: port, certificates: try certificates.map { path in try Self.whole(path) })
   }
 
   private static func whole(_ path: String) throws -> String {

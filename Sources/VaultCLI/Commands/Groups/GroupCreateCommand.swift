@@ -114,7 +114,6 @@ struct GroupServerOptions: ParsableArguments {
       .max { $0.utf8.count < $1.utf8.count }.map { ($0, String(token.dropFirst($0.count + 1))) }
   }
 
-  /// The servers with what they demand.
   func choices(_ console: Console) throws -> [ServerChoice] {
     var tokensByServer: [String: CreationToken] = [:]
     for token in tokens {
@@ -133,11 +132,9 @@ struct GroupServerOptions: ParsableArguments {
   }
 }
 
-/// Work that Ctrl-C calls off in order: the first time it is asked to end, the second time the program ends.
+/// Work that Ctrl-C calls off in order; a second one ends the program.
 enum Interruptible {
-  static func run<Value: Sendable>(
-    _ body: @escaping @Sendable () async throws -> Value
-  ) async throws -> Value {
+  static func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
     let state = Ending()
     // Before the work begins: what ends the program in its first moments would leave half of it.
     Interruption.redirect { _ in if !state.begin() { Interruption.end() } }

@@ -37,9 +37,7 @@ struct ItemReporter: Sendable {
     progress = ProgressLine(verb, console)
   }
 
-  func access(
-    passwords: @escaping PasswordSource = Recovering.noPassword, patience: KeyPatience? = nil
-  ) -> ItemAccess {
+  func access(passwords: @escaping PasswordSource = Recovering.noPassword, patience: KeyPatience? = nil) -> ItemAccess {
     let keys = Mutex<Set<String>>([])
     let isAgain = Atomic(false)
     return ItemAccess(

@@ -96,8 +96,7 @@ struct KeyListCommand: OpenedCommand {
   func run(_ vault: Vault, _ console: Console) async throws {
     let keys = try vault.items.encryptionKeys()
     if keys.isEmpty { console.note("no keys yet; make one with 'vault key create NAME --threshold T'") }
-    try console.result(
-      keys.isEmpty ? [] : Self.table(keys, now: Clocks.now()).lines, json: .array(keys.map(\.json)))
+    try console.result(keys.isEmpty ? [] : Self.table(keys, now: Clocks.now()).lines, json: .array(keys.map(\.json)))
   }
 
   static func table(_ keys: [KeySummary], now: Int64) -> TextTable {

@@ -148,7 +148,6 @@ struct CarryLimitsCommand: OpenedCommand {
     let keys = given.map(\.0.rawValue)
     let settings = try vault.core.settings().filter { keys.contains($0.key) }
     let isQuestion = given.allSatisfy { $0.1 == nil }
-    try console.result(
-      isQuestion ? SettingsListCommand.table(settings).lines : [], json: .array(settings.map(\.json)))
+    try console.result(isQuestion ? SettingsListCommand.table(settings).lines : [], json: .array(settings.map(\.json)))
   }
 }

@@ -48,8 +48,7 @@ struct SendCommand: OpenedCommand {
   @Argument(help: ArgumentHelp("What to say, or - for standard input.", valueName: "text"))
   var words: [String] = []
 
-  @Option(
-    help: ArgumentHelp("Send this photo or video; TEXT is its caption.", valueName: "file"), completion: .file())
+  @Option(help: ArgumentHelp("Send this photo or video; TEXT is its caption.", valueName: "file"), completion: .file())
   var photo: String?
 
   @Option(help: ArgumentHelp("Send this file; TEXT is its caption.", valueName: "file"), completion: .file())
@@ -224,8 +223,7 @@ enum MessageInput {
     }
     let isText = NewContent.isText(text.bytes) && !text.withUnsafeBytes { $0.contains(0) }
     guard isText else {
-      throw VaultError(
-        .usage, "a message is text in UTF-8, and this is not", hint: "send it as a file: --file")
+      throw VaultError(.usage, "a message is text in UTF-8, and this is not", hint: "send it as a file: --file")
     }
   }
 }
