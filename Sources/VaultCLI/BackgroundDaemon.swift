@@ -2,7 +2,6 @@ import ArgumentParser
 import Glibc
 import SecretVault
 import Sodium
-import Synchronization
 import VaultDaemon
 import VaultProtocol
 import VaultStore

@@ -1,5 +1,4 @@
 import ArgumentParser
-import SecretVault
 
 /// `--camera` and what belongs to it, for the commands that read QR codes.
 struct CameraOptions: ParsableArguments {

@@ -1,6 +1,4 @@
 import ArgumentParser
-import Glibc
-import SecretVault
 
 /// Options of every command.
 struct GlobalOptions: ParsableArguments {

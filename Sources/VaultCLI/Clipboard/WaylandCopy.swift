@@ -1,5 +1,4 @@
 import Glibc
-import SecretVault
 import VaultDaemon
 import VaultStore
 

@@ -1,5 +1,4 @@
 import ArgumentParser
-import SecretVault
 
 struct LicencesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

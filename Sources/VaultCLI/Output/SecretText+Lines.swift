@@ -1,5 +1,4 @@
 import Glibc
-import SecretVault
 
 /// Somebody's lines between those of this program. Where the terminal's width is known, long ones are broken here and not
 /// by the terminal: a row that began at its left edge could pass for one of this program's. Terminals differ in how wide

@@ -1,4 +1,3 @@
-import SecretVault
 import VaultDaemon
 
 /// What is unlocked and until when, for people and as JSON.

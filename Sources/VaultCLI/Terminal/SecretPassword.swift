@@ -1,5 +1,4 @@
 import Concurrency
-import Glibc
 import SecretVault
 import Sodium
 import Synchronization
