@@ -45,7 +45,7 @@ struct ShareOptions: ParsableArguments {
   }
 
   /// Refuses secrets that come from one stream. `what`, if it is said, is read from standard input as well.
-  func check(beside unlock: UnlockOptions, standardInput what: String? = nil) throws {
+  func check(beside unlock: UnlockOptions, standardInput what: String?) throws {
     try password.given.check(beside: unlock)
     guard let what else { return }
     try unlock.leavesStandardInput(for: what)

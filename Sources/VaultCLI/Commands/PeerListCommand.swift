@@ -160,8 +160,7 @@ struct PeerShowCommand: OpenedCommand {
     let person = peer.deviceOf.map { [("device of", $0)] } ?? []
     return TextTable.facts(
       [("name", peer.name), ("label", peer.label)] + person + [
-        ("state", state), ("fingerprint", peer.fingerprint),
-        ("card digest", peer.cardDigest),
+        ("state", state), ("fingerprint", peer.fingerprint), ("card digest", peer.cardDigest),
         ("addresses", peer.addresses.isEmpty ? "none" : PeerText.list(peer.addresses)),
         ("added", Timestamp.minute(peer.addedAt)),
         ("last seen", peer.lastSeenAt.map { Measures.ago($0, now: now) } ?? "never"), ("card", peer.cardText),

@@ -101,7 +101,7 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
     /// The item that came of it.
     var item: ItemArrival?
 
-    init(_ text: String, among peers: [PeerSummary], own: String? = nil) {
+    init(_ text: String, among peers: [PeerSummary], own: String?) {
       self.text = text
       card = CardSource.isCardText(text) ? try? PeerText.card(text) : nil
       let fingerprint = card?.fingerprint
@@ -128,8 +128,7 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
     var json: JSONValue {
       [
         "text": .string(text), "isCard": .bool(card != nil), "label": JSONValue(card?.label),
-        "fingerprint": JSONValue(fingerprint), "peer": JSONValue(peer?.name),
-        "item": item.map(\.json) ?? .null,
+        "fingerprint": JSONValue(fingerprint), "peer": JSONValue(peer?.name), "item": item.map(\.json) ?? .null,
       ]
     }
   }

@@ -11,8 +11,7 @@ struct PasswordGenerator {
   static let weakBelow = 64.0
 
   static let alphabets: [(name: String, characters: String)] = [
-    ("full", letters + digits + "!#$%&()*+,-./:;<=>?@[]^_{|}~"),
-    ("alphanumeric", letters + digits),
+    ("full", letters + digits + "!#$%&()*+,-./:;<=>?@[]^_{|}~"), ("alphanumeric", letters + digits),
     // Without 0, O, 1, l, I: for reading aloud and typing off.
     ("clear", "abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"),
     ("letters", letters), ("digits", digits), ("hex", "0123456789abcdef"),

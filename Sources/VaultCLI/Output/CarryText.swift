@@ -4,7 +4,7 @@ import SecretVault
 /// What this device carries for others, in lines for people.
 enum CarryText {
   /// `meetings`: the log, for diagnostics only.
-  static func lines(_ status: CarryStatus, meetings: [MeetingLine]?, isCut: Bool = false, now: Int64) -> [String] {
+  static func lines(_ status: CarryStatus, meetings: [MeetingLine]?, isCut: Bool, now: Int64) -> [String] {
     let (limits, account) = (status.limits, status.account)
     let used = "\(size(status.carriedBytes)) of \(size(limits.bytes)) used, \(Measures.count(status.carried, "parcel"))"
     let lines = TextTable.facts([

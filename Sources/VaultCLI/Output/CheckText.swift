@@ -5,7 +5,7 @@ struct CheckText {
   /// Whether each result begins with the secret's name: where there may be several.
   let namesSecrets: Bool
   /// Whose device each peer is, by name: only of people with several.
-  var people: [String: String] = [:]
+  let people: [String: String]
 
   /// What a drill doesn't promise.
   static let caution =
@@ -106,8 +106,7 @@ extension HolderCheck {
     [
       "peer": JSONValue(peer), "index": JSONValue(index), "state": .string(state.rawValue),
       "provedShare": .bool(hasProvedShare), "piecesSeen": .integer(Int64(piecesSeen)), "reason": JSONValue(reason),
-      "listensNowhere": .bool(listensNowhere),
-      "knowsHolders": JSONValue(reach.map { Int($0.known) }),
+      "listensNowhere": .bool(listensNowhere), "knowsHolders": JSONValue(reach.map { Int($0.known) }),
       "canDialHolders": JSONValue(reach.map { Int($0.dialable) }),
     ]
   }

@@ -49,9 +49,7 @@ enum GroupText {
         "\(current): any \(status.threshold) are enough to read, \(status.sufficient) to send; they keep messages for "
           + DurationText.text(Int64(status.ttl) * 1000)
       ),
-      ("to send", waiting(status)),
-      ("missing", missing(status)),
-      ("key", "number \(status.epoch)"),
+      ("to send", waiting(status)), ("missing", missing(status)), ("key", "number \(status.epoch)"),
     ]
     if let confirmed = status.lastConfirm {
       facts.append(("confirmed", Timestamp.minute(Int64(clamping: confirmed))))

@@ -128,7 +128,7 @@ enum MessageWords {
     var facts: [(name: String, value: String)] = [
       ("number", "\(message.number)"), (message.isMine ? "to" : "from", other(message)), ("state", state(message)),
     ]
-    if let file = file(message) { facts.append(("kind", file)) } else { facts.append(("kind", "text")) }
+    facts.append(("kind", file(message) ?? "text"))
     facts.append(("sent", moment(message.sentAt)))
     if !message.isMine { facts.append(("received", moment(message.storedAt))) }
     if message.isMine { facts.append(("delivered", moment(message.deliveredAt))) }

@@ -29,8 +29,9 @@ enum Printable {
   }
 
   /// Somebody's words within a sentence of this program: in quotes that they can't end, with one blank for many, which
-  /// would push what comes behind them out of sight, and cut to `limit` scalars.
-  static func quoted(_ text: String, limit: Int = 64) -> String {
+  /// would push what comes behind them out of sight, and cut to 64 scalars.
+  static func quoted(_ text: String) -> String {
+    let limit = 64
     var words = ""
     var count = 0
     var isBlankDue = false

@@ -28,7 +28,7 @@ struct MessageDelivery {
       console.warning("\(peer) \(failure.reason)" + (failure.hint.map { "; \($0)" } ?? ""))
     }
     let now = try vault.messages.message(message.number)
-    guard !Self.hasArrived(now), !pigeonsOnly else { return now }
+    guard now.state != "delivered", now.state != "read", !pigeonsOnly else { return now }
     // Nothing of this fails the command: the message is kept, and the daemon does what isn't done here.
     await tryAccount(message)
     if message.isSealed {
@@ -58,10 +58,6 @@ struct MessageDelivery {
 
   private func say(_ report: AccountRound.Report) {
     if let problem = report.problem { console.warning("it can't go through the account just now: \(problem.reason)") }
-  }
-
-  static func hasArrived(_ message: MessageSummary) -> Bool {
-    message.state == "delivered" || message.state == "read"
   }
 
   private func handToGroups() async throws {
