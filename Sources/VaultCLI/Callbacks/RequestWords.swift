@@ -32,7 +32,6 @@ enum RequestWords {
     return "\(name) (\(key.id.prefix(12)), shared by \(dealer))"
   }
 
-  /// Who hears what.
   private static func places(_ targets: CallbackTargets) -> String {
     let answer = targets.success?.receiver
     var others: [String] = []

@@ -135,14 +135,12 @@ struct RequestsRefuseCommand: OpenedCommand {
   }
 }
 
-/// How long a decision holds.
 struct DecisionOptions: ParsableArguments {
   @Option(
     name: .customLong("for"),
     help: ArgumentHelp("How long this holds for a release, such as 30m, 24h or 7d.", valueName: "duration"))
   var duration: String?
 
-  /// Milliseconds, if it was said.
   var milliseconds: Int64? { duration.flatMap { DurationText.milliseconds($0) } }
 
   func check() throws {

@@ -5,9 +5,7 @@ struct SettingsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "settings",
     abstract: "Show and change this vault's settings.",
-    discussion: """
-      Example: vault settings set listen 127.0.0.1:4721
-      """,
+    discussion: "Example: vault settings set listen 127.0.0.1:4721",
     subcommands: [
       SettingsGetCommand.self, SettingsSetCommand.self, SettingsListCommand.self, SettingsResetCommand.self,
     ])
@@ -58,7 +56,7 @@ struct SettingsSetCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let setting = try vault.core.set(key, to: value)
-    console.note("\(setting.key) is \(setting.value.isEmpty ? "empty" : setting.value)")
+    console.note("\(setting.key) is \(SettingsResetCommand.words(setting.value))")
     if console.json { try console.result(setting.json) }
   }
 }
@@ -105,7 +103,7 @@ struct SettingsResetCommand: OpenedCommand {
     }
   }
 
-  private static func words(_ value: String) -> String { value.isEmpty ? "empty" : value }
+  static func words(_ value: String) -> String { value.isEmpty ? "empty" : value }
 }
 
 struct SettingsListCommand: OpenedCommand {

@@ -5,7 +5,7 @@ import VaultDaemon
 
 /// The shell that runs an editor, and what it has started, for the thread that takes signals.
 final class EditorProcess: Sendable {
-  /// Milliseconds that an editor which is told to end has for it.
+  /// Milliseconds that an editor has to end.
   private static let patience: Int64 = 2000
 
   private struct State {
@@ -45,7 +45,7 @@ final class EditorProcess: Sendable {
     return status
   }
 
-  /// Ends the shell and the editor behind it, which would live on with the text, and returns when they are gone, or nothing helps.
+  /// Ends the shell and the editor behind it, which would live on with the text. Returns when they are gone, or nothing helps.
   func end() {
     let shell = state.withLock { state in
       state.isEnding = true

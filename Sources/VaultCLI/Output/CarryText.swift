@@ -61,7 +61,6 @@ enum CarryText {
 }
 
 extension CarryStatus {
-  /// `meetings`: the log, for diagnostics only.
   func json(meetings: [MeetingLine]? = nil) -> JSONValue {
     let json: JSONValue = [
       "on": .bool(isOn), "paused": JSONValue(pausedBecause), "battery": JSONValue(battery),

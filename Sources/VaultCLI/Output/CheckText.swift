@@ -7,7 +7,6 @@ struct CheckText {
   /// Whose device each peer is, by name: only of people with several.
   let people: [String: String]
 
-  /// What a drill doesn't promise.
   static let caution =
     "this is how it stands now: a holder may be gone tomorrow, and only the pieces that were drawn have been seen"
 
@@ -44,7 +43,6 @@ struct CheckText {
   /// Why those who were introduced count for nothing here.
   static let introductionsOff = "the setting introductions is off ('vault settings set introductions on' changes that)"
 
-  /// Whether it needs this device.
   static func elsewhere(_ isRecoverable: Bool?) -> String {
     switch isRecoverable {
     case true?: "without this device: recoverable, by a holder that knows and can call enough of the others"
@@ -84,7 +82,6 @@ struct CheckText {
       holder.peer ?? "this device", holder.index.map { "\($0)" } ?? "-", Self.result(holder, of: report.pieceCount))
   }
 
-  /// What came of asking one holder.
   static func result(_ holder: HolderCheck, of count: UInt64) -> String {
     let reason = holder.reason ?? ""
     switch holder.state {

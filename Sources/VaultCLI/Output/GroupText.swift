@@ -23,7 +23,6 @@ enum GroupText {
   /// The command by which somebody joins a group, whose name is its owner's choice.
   static func joining(_ name: String) -> String { "vault group join \(shellQuoted(name))" }
 
-  /// The beginning of the command by which somebody is invited to one.
   static func inviting(_ name: String) -> String { "vault group invite \(shellQuoted(name))" }
 
   private static func owner(_ group: GroupFacts, _ invitations: [WaitingInvitation]) -> String {

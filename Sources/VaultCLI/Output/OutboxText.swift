@@ -29,7 +29,6 @@ enum OutboxText {
     return lines + ["", carried(outbox.carried, now: now)]
   }
 
-  /// What a message is, in a word or two.
   private static func what(_ message: MessageSummary) -> String {
     switch message.kind {
     case .text: "text"

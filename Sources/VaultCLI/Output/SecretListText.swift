@@ -121,7 +121,6 @@ struct SecretListText {
     }
   }
 
-  /// The list for people, headings first.
   func table(now: Int64) -> [[UInt8]] {
     guard !lines.isEmpty else { return [] }
     let parts = inParallel { range in cells(range, now: now) }

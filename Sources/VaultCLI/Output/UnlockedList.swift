@@ -39,7 +39,6 @@ struct UnlockedList {
   private let timeout: UInt64
   private let secrets: [Line]
 
-  /// The list of what an agent says, with the descriptions that are known.
   init(_ status: AgentStatus, descriptions: [String: String], hasPassphrase: Bool, now: Int64) {
     self.hasPassphrase = hasPassphrase
     timeout = status.timeout

@@ -23,8 +23,7 @@ enum Passphrase: Hashable, Sendable {
       }
       return try terminal.secretLine("Passphrase: ")
     case .descriptor(let descriptor): return try Self.read(from: descriptor, noun: "passphrase", console)
-    case .file(let path):
-      return try Self.read(fileAt: path, noun: "passphrase", console)
+    case .file(let path): return try Self.read(fileAt: path, noun: "passphrase", console)
     }
   }
 

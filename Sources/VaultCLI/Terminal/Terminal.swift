@@ -56,9 +56,7 @@ struct Terminal: ~Copyable {
       }
       guard !piece.isEmpty else { return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self) }
       bytes += piece
-      if bytes.last == UInt8(ascii: "\n") {
-        return String(decoding: bytes.dropLast(), as: UTF8.self)
-      }
+      if bytes.last == UInt8(ascii: "\n") { return String(decoding: bytes.dropLast(), as: UTF8.self) }
       guard bytes.count < 65536 else { return nil }
     }
   }

@@ -74,7 +74,6 @@ struct GroupCardOptions: ParsableArguments {
   }
 }
 
-/// The servers of a group.
 struct GroupServerOptions: ParsableArguments {
   @Option(
     name: .customLong("server"),

@@ -67,9 +67,9 @@ struct MessageDelivery {
   }
 }
 
-/// Whether a plain text has got its answer, or has been with its server for so long that none is to be expected at once.
+/// Whether a plain text has got its answer, or has been with its server for so long that none will come at once.
 private final class AnswerMoment: Sendable {
-  /// Milliseconds in which servers say that there is nobody, mostly.
+  /// Milliseconds in which servers usually say that there is nobody.
   private static let patience = 2000.0
 
   private let vault: Vault

@@ -98,7 +98,6 @@ struct SendCommand: OpenedCommand {
       hint: "is the address right? What was sent is kept as message \(now.number)")
   }
 
-  /// Keeps a message for a peer.
   private func keep(_ vault: Vault, _ console: Console) throws -> MessageSummary {
     // Before anything is typed.
     let message = try message(to: try vault.trust.peer(peer).name, console)
@@ -196,7 +195,6 @@ struct SendCommand: OpenedCommand {
 
 /// Texts of messages as they come from standard input.
 enum MessageInput {
-  /// Everything up to the end of standard input.
   static func read(limit: Int) throws -> SecretBytes {
     do { return try SecretStream.read(STDIN_FILENO, limit: limit, name: "the message") } catch
       where VaultError(error).code == .usage
