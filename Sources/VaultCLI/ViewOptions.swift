@@ -112,9 +112,7 @@ struct ViewOptions: ParsableArguments {
         try text.append(",\"fields\":")
         try text.append(object.bytes)
       }
-      if let last = subject.last {
-        try text.append(",\(JSONValue.string(last.key).text):" + last.value.text)
-      }
+      if let last = subject.last { try text.append(",\(JSONValue.string(last.key).text):" + last.value.text) }
       try text.append("}\n")
     } else if let field {
       let value = try view.value(of: field)

@@ -45,9 +45,7 @@ struct BackupCreateCommand: OpenedCommand {
 
   var neededStreams: Set<Int32> { file == "-" ? [STDOUT_FILENO] : [] }
 
-  func validate() throws {
-    try OutputOptions.check(file, json: global.json)
-  }
+  func validate() throws { try OutputOptions.check(file, json: global.json) }
 
   func run(_ vault: Vault, _ console: Console) async throws {
     var isStream = false

@@ -12,9 +12,7 @@ struct ParcelText {
   }
 
   /// Where a share is that isn't there yet.
-  func words(_ way: ParcelWay) -> String {
-    "\(short(way)), since \(Timestamp.minute(way.since))"
-  }
+  func words(_ way: ParcelWay) -> String { "\(short(way)), since \(Timestamp.minute(way.since))" }
 
   /// The same of whoever is asked to prove its keys before it gets a share.
   func probeWords(_ way: ParcelWay) -> String {

@@ -40,9 +40,7 @@ enum StatusText {
       facts.append(("requests", "\(status.requests.count) to decide about: see 'vault requests'"))
     }
     if !groups.isEmpty { facts.append(("groups", list(groups.map(group)))) }
-    if invitations > 0 {
-      facts.append(("invitations", "\(invitations) to groups: see 'vault group list'"))
-    }
+    if invitations > 0 { facts.append(("invitations", "\(invitations) to groups: see 'vault group list'")) }
     if let words = messages.words { facts.append(("messages", words)) }
     for setting in status.changedSettings { facts.append(("setting", "\(setting.key) = \(setting.value)")) }
     var lines = TextTable.facts(facts)

@@ -88,9 +88,7 @@ enum Interruption {
   }
 
   /// Ends the program as a signal does: for a handler of ``redirect(to:)`` that has done what it wanted to do before.
-  static func end() {
-    stop(Console(json: wantsJSON.load(ordering: .relaxed), quiet: false))
-  }
+  static func end() { stop(Console(json: wantsJSON.load(ordering: .relaxed), quiet: false)) }
 
   /// Waits for the end if a signal is just bringing it about: its exit code counts, and what fails now failed by it.
   static func yieldIfEnding() {

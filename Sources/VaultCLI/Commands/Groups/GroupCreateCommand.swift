@@ -120,10 +120,7 @@ struct GroupServerOptions: ParsableArguments {
       let secret = try Passphrase.read(fileAt: path, noun: "token", console)
       tokensByServer[server] = CreationToken(secret)
     }
-    var choices: [ServerChoice] = []
-    for server in servers {
-      choices.append(try VaultGroups.choice(server, token: tokensByServer[server]))
-    }
+    let choices = try servers.map { try VaultGroups.choice($0, token: tokensByServer[$0]) }
     guard Set(choices.map(\.address)).count == choices.count else {
       throw VaultError(.usage, "a server is named twice", hint: "servers of different providers are what makes it safe")
     }
