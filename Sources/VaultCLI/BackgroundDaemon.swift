@@ -2,26 +2,20 @@ import ArgumentParser
 import Glibc
 import SecretVault
 import Sodium
-import Synchronization
 import VaultDaemon
 import VaultProtocol
 import VaultStore
 
-/// The daemon for `--background`. What runs in the background can't ask on the terminal: so the passphrase is asked for here, and handed
-/// through a pipe to this program once more, in a session of its own. This process ends when that one listens, or says why it doesn't.
+/// The daemon for `--background`. What runs in the background can't ask on the terminal: so the passphrase is asked for here,
+/// and handed through a pipe to this program, started once more in a session of its own. This process ends when that one
+/// listens, or says why it doesn't.
 struct BackgroundDaemon {
   let composition: Composition
   let unlock: UnlockOptions
   /// The options of the daemon that have nothing to do with unlocking.
   let options: [String]
 
-  init(_ composition: Composition, _ unlock: UnlockOptions, _ options: [String]) {
-    self.composition = composition
-    self.unlock = unlock
-    self.options = options
-  }
-
-  /// Starts it, and returns when it listens.
+  /// Returns when it listens.
   func start() throws {
     guard try DaemonLock.running(composition.folders) == nil else {
       throw Checking.anotherDaemon(composition.folders)
@@ -58,7 +52,7 @@ struct BackgroundDaemon {
     errors.closeWrite()
     // Far fewer bytes than a pipe holds.
     try passphrase?.bytes.withUnsafeBytes { bytes in
-      try SecretStream.write(RawSpan(_unsafeBytes: bytes), to: input.write)
+      try Console.write(RawSpan(_unsafeBytes: bytes), to: input.write)
     }
     input.closeWrite()
     let line = relay(output.read, errors.read)
@@ -75,13 +69,13 @@ struct BackgroundDaemon {
   }
 
   /// The passphrase, if the vault has one, tried out: nobody can be told of a wrong one later.
-  private func passphrase() throws -> VaultProtocol.HeldSecret? {
-    var kept: VaultProtocol.HeldSecret?
+  private func passphrase() throws -> HeldSecret? {
+    var kept: HeldSecret?
     let vault = try Vault.open(
       at: composition.folders,
       passphrase: {
         let passphrase = try unlock.passphrase.existing(composition.console)
-        do { kept = VaultProtocol.HeldSecret(try passphrase.duplicate()) } catch {
+        do { kept = HeldSecret(try passphrase.duplicate()) } catch {
           throw SecretText.noMemory
         }
         return passphrase

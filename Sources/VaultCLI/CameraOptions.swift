@@ -1,13 +1,11 @@
 import ArgumentParser
-import SecretVault
 
 /// `--camera` and what belongs to it, for the commands that read QR codes.
 struct CameraOptions: ParsableArguments {
   @Flag(help: "Look through a camera instead; the argument, if any, is its device (default: /dev/video0).")
   var camera = false
 
-  @Option(
-    help: ArgumentHelp("With --camera: give up after so long (1 to 3600; default: 60).", valueName: "seconds"))
+  @Option(help: ArgumentHelp("With --camera: give up after so long (1 to 3600; default: 60).", valueName: "seconds"))
   var timeout: Int?
 
   func validate() throws {

@@ -9,22 +9,21 @@ enum CardSource {
   /// The longest file that is taken for a card's text.
   static let textLimit = 1 << 16
 
-  /// What a file is, by its first bytes.
   enum Kind: Equatable { case picture, text, unknown }
 
   /// The texts that an argument of `peer add` or `scan` stands for: one for a text, one or more for a picture.
   static func texts(_ argument: String) throws -> [String] {
     if isCardText(argument) { return [argument] }
-    let isInput = argument == "-"
-    let name = isInput ? "standard input" : argument
-    let bytes =
-      isInput
-      ? try PublicFile.read(STDIN_FILENO, limit: byteLimit, name: name)
-      : try PublicFile.read(path: argument, limit: byteLimit)
+    let (bytes, name) = try read(argument)
     return try texts(in: bytes, named: name)
   }
 
-  /// The texts in the bytes of a file.
+  /// The bytes of a file, or of standard input for `-`, and what to call it.
+  static func read(_ argument: String) throws -> (bytes: [UInt8], name: String) {
+    guard argument == "-" else { return (try PublicFile.read(path: argument, limit: byteLimit), argument) }
+    return (try PublicFile.read(STDIN_FILENO, limit: byteLimit, name: "standard input"), "standard input")
+  }
+
   static func texts(in bytes: [UInt8], named name: String) throws -> [String] {
     switch kind(of: bytes) {
     case .picture: return try ScanHelper.contents(of: bytes, named: name).map { String(decoding: $0, as: UTF8.self) }
@@ -36,7 +35,6 @@ enum CardSource {
     }
   }
 
-  /// The one card among some texts.
   static func card(among texts: [String]) throws -> PeerCard {
     let cards = texts.filter { isCardText($0) }
     switch cards.count {
@@ -46,8 +44,7 @@ enum CardSource {
         .usage, texts.count == 1 ? "that is no card of a peer" : "none of these \(texts.count) QR codes is a card",
         hint: "a card begins with vaultpeer1; 'vault scan' shows what is in a picture")
     default:
-      var labels: [String] = []
-      for text in cards { labels.append((try? PeerText.card(text).label) ?? "a damaged card") }
+      let labels = cards.map { (try? PeerText.card($0).label) ?? "a damaged card" }
       throw VaultError(
         .ambiguous, "there are \(cards.count) cards in this picture: \(labels.joined(separator: ", "))",
         hint: "cut the picture, or take the text of one from 'vault scan'")

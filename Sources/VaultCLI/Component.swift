@@ -1,7 +1,6 @@
 /// Something that the programs consist of, and under which licence it is. Full texts are where it comes from, and at SPDX
 /// under the licence's name.
 struct Component: Sendable {
-  /// What it is called.
   let name: String
   /// The licence's name in the list of SPDX.
   let licence: String
@@ -62,11 +61,7 @@ struct Component: Sendable {
       home: name == "swift" ? "https://swift.org" : "https://github.com/apple/\(name)")
   }
 
-  /// For `--json`.
   var json: JSONValue {
-    .object([
-      .init(key: "name", value: .string(name)), .init(key: "licence", value: .string(licence)),
-      .init(key: "holder", value: .string(holder)), .init(key: "home", value: .string(home)),
-    ])
+    ["name": .string(name), "licence": .string(licence), "holder": .string(holder), "home": .string(home)]
   }
 }

@@ -86,8 +86,8 @@ struct Composition {
     return vault
   }
 
-  /// This device's card as text, where nobody need be asked for a passphrase to know it; nil where the vault is open to this command
-  /// anyway, and where there is no sound copy of the card.
+  /// This device's card as text, for which nobody need be asked for a passphrase; nil where this command can open the vault
+  /// without a question anyway, and where there is no sound copy of the card.
   func lockedCard(_ unlock: UnlockOptions) throws -> String? {
     guard unlock.passphrase == .terminal, try VaultCore.needsPassphrase(at: folders), agent.passphrase() == nil else {
       return nil

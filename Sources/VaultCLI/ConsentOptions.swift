@@ -19,11 +19,16 @@ struct ConsentOptions: ParsableArguments {
   /// Runs a recovery once, or as long as the user said; not again once `mayRepeat` says no.
   func run<Result: ~Copyable>(
     _ vault: Vault, _ console: Console, mayRepeat: () -> Bool = { true },
-    _ attempt: () async throws -> Result
+    _ attempt: (_ isFirst: Bool) async throws -> Result
   ) async throws -> Result {
-    guard let patience = patience(console) else { return try await attempt() }
+    guard let patience = patience(console) else { return try await attempt(true) }
+    var attempts = 0
     return try await vault.recovering.patiently(
-      for: patience.limit, mayRepeat: mayRepeat, waits: patience.waits, attempt)
+      for: patience.limit, mayRepeat: mayRepeat, waits: patience.waits
+    ) { () async throws -> Result in
+      attempts += 1
+      return try await attempt(attempts == 1)
+    }
   }
 
   /// What was said, for a vault that asks by itself.

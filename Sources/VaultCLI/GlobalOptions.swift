@@ -1,6 +1,4 @@
 import ArgumentParser
-import Glibc
-import SecretVault
 
 /// Options of every command.
 struct GlobalOptions: ParsableArguments {
@@ -20,7 +18,6 @@ struct GlobalOptions: ParsableArguments {
     if let home, home.isEmpty { throw ValidationError("--home needs the name of a folder.") }
   }
 
-  /// Where the command writes.
   var console: Console { Console(json: json, quiet: quiet) }
 }
 
@@ -36,16 +33,8 @@ struct UnlockOptions: ParsableArguments {
     completion: .file())
   var passphraseFile: String?
 
-  func validate() throws {
-    if passphraseDescriptor != nil, passphraseFile != nil {
-      throw ValidationError("--passphrase-fd and --passphrase-file exclude each other.")
-    }
-    if let passphraseDescriptor, passphraseDescriptor < 0 {
-      throw ValidationError("--passphrase-fd needs the number of an open descriptor.")
-    }
-  }
+  func validate() throws { try input.check(named: "passphrase") }
 
-  /// The passphrase's own descriptor or file, whichever is given.
   var input: SecretInput { SecretInput(descriptor: passphraseDescriptor, file: passphraseFile) }
 
   /// Refuses to read the passphrase from standard input when `what` comes from there: the passphrase is all that is
@@ -55,7 +44,6 @@ struct UnlockOptions: ParsableArguments {
     throw ValidationError("The passphrase and \(what) cannot both come from standard input.")
   }
 
-  /// Where the passphrase comes from.
   var passphrase: Passphrase {
     if let passphraseDescriptor { return .descriptor(passphraseDescriptor) }
     if let passphraseFile { return .file(passphraseFile) }

@@ -13,7 +13,6 @@ enum Invocation {
     return try arguments(UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: count).dropFirst().map { $0 })
   }
 
-  /// The texts of C strings.
   static func arguments(_ strings: [UnsafeMutablePointer<CChar>?]) throws -> [String] {
     var arguments: [String] = []
     for case let string? in strings {
@@ -94,7 +93,6 @@ enum Invocation {
 struct MissingSubcommand: Error {
   let group: any ParsableCommand.Type
 
-  /// What is missing.
   var error: VaultError {
     let name = "vault \(group.configuration.commandName ?? "")"
     let commands = group.configuration.subcommands.compactMap { $0.configuration.commandName }

@@ -27,15 +27,10 @@ enum MediaType {
 
   /// The type of a photo or video. Throws if the file is none that is known.
   static func ofPicture(_ path: String) throws -> String {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    guard descriptor >= 0 else {
+    guard let front = PublicFile.front(of: path, count: 16) else {
       throw VaultError(.inputOutput, "cannot read \(path): \(SystemError.text(errno))")
     }
-    defer { close(descriptor) }
-    var front = [UInt8](repeating: 0, count: 16)
-    let count = front.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-    let type = count > 0 ? of(Array(front.prefix(count))) : nil
-    guard let type else {
+    guard let type = of(front) else {
       throw VaultError(
         .usage, "\(path) is no photo or video that is known here", hint: "encrypt it as a file: leave out --photo")
     }

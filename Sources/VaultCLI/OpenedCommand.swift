@@ -1,10 +1,8 @@
 import ArgumentParser
 import SecretVault
 
-/// A command that needs the vault open.
 protocol OpenedCommand: AsyncParsableCommand, UnlockingCommand {
   var global: GlobalOptions { get }
-  /// Does the work and writes the result.
   func run(_ vault: Vault, _ console: Console) async throws
 }
 
@@ -12,12 +10,7 @@ extension OpenedCommand {
   func run() async throws {
     let composition = try Composition(global)
     let vault = try composition.open(unlock)
-    do {
-      try await run(vault, global.console)
-    } catch {
-      composition.finish(vault)
-      throw error
-    }
-    composition.finish(vault)
+    defer { composition.finish(vault) }
+    try await run(vault, global.console)
   }
 }

@@ -2,7 +2,6 @@ import ArgumentParser
 import Glibc
 import SecretVault
 
-/// `-o` and `--force`.
 struct OutputOptions: ParsableArguments {
   @Option(
     name: [.customShort("o"), .customLong("output")],
@@ -44,9 +43,7 @@ struct OutputOptions: ParsableArguments {
   }
 
   /// Where a name leads: to a file, into a folder, or to standard output.
-  static func destination(
-    _ output: String, overwrites: Bool, plaintext: Bool
-  ) throws -> RecoveryDestination {
+  static func destination(_ output: String, overwrites: Bool, plaintext: Bool) throws -> RecoveryDestination {
     if output == "-" { return try standardOutput(isForced: overwrites, plaintext: plaintext) }
     var facts = stat()
     if stat(output, &facts) == 0 {

@@ -1,4 +1,3 @@
-import Glibc
 import SecretVault
 import Sodium
 import VaultDaemon

@@ -14,14 +14,8 @@ struct PasswordOptions: ParsableArguments {
     help: ArgumentHelp("Read the secret's own password from this file.", valueName: "file"), completion: .file())
   var file: String?
 
-  func validate() throws {
-    if descriptor != nil, file != nil { throw ValidationError("--password-fd and --password-file exclude each other.") }
-    if let descriptor, descriptor < 0 {
-      throw ValidationError("--password-fd needs the number of an open descriptor.")
-    }
-  }
+  func validate() throws { try input.check(named: "password") }
 
-  /// The descriptor or file.
   var input: SecretInput { SecretInput(descriptor: descriptor, file: file) }
   /// For ``UnlockingCommand/namedDescriptors``.
   var namedDescriptors: [(option: String, descriptor: Int32)] { descriptor.map { [("--password-fd", $0)] } ?? [] }
@@ -31,7 +25,6 @@ struct PasswordOptions: ParsableArguments {
     try SecretInput.checkDistinct(input, unlock.input, "The passphrase of the vault and the password")
   }
 
-  /// Where it comes from.
   var place: SecretPassword {
     if let descriptor { return .descriptor(descriptor) }
     if let file { return .file(file) }
@@ -65,7 +58,6 @@ struct NewPasswordOptions: ParsableArguments {
     guard Scrypt.acceptedLogarithms.contains(cost) else { throw ValidationError("--password-cost takes 15 to 20.") }
   }
 
-  /// Whether there is to be a password.
   var isWanted: Bool { password || given.descriptor != nil || given.file != nil }
   /// log2 of scrypt's N.
   var logarithm: Int { cost ?? PasswordCost.usualLogarithm }

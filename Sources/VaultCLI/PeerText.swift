@@ -11,7 +11,6 @@ enum PeerText {
     }
   }
 
-  /// Why a card was refused.
   static func words(_ error: CardError) -> String {
     switch error {
     case .tooLong(let limit): "it is longer than \(limit) characters"
@@ -41,21 +40,14 @@ enum PeerText {
     do { return try PeerAddress(parsing: text) } catch { throw mistake }
   }
 
-  /// Several of them.
-  static func addresses(_ texts: [String]) throws -> [PeerAddress] {
-    var addresses: [PeerAddress] = []
-    for text in texts { addresses.append(try address(text)) }
-    return addresses
-  }
+  static func addresses(_ texts: [String]) throws -> [PeerAddress] { try texts.map { try address($0) } }
 
   /// `HOST:PORT`
   static func text(_ address: PeerAddress) -> String { address.description }
 
-  /// The addresses in a result.
-  static func json(_ addresses: [PeerAddress]) -> JSONValue { JSONValue(addresses.map { text($0) }) }
+  static func list(_ addresses: [PeerAddress]) -> String { addresses.map { text($0) }.joined(separator: ", ") }
 
-  /// 5×5 digits of a card.
-  static func fingerprint(_ card: PeerCard) -> String { card.fingerprint }
+  static func json(_ addresses: [PeerAddress]) -> JSONValue { JSONValue(addresses.map { text($0) }) }
 
   /// The beginning of a fingerprint, for a table; to compare, the whole one is shown.
   static func short(_ fingerprint: String) -> String {

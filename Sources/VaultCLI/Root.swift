@@ -60,8 +60,8 @@ struct Root: AsyncParsableCommand {
       subcommands: [KeyCommand.self, ItemCommand.self, EncryptCommand.self, DecryptCommand.self, URLCommand.self]),
   ]
 
-  /// The command that the first argument names; nil if it names none. The parser builds a tree of all commands that it is told of,
-  /// which takes most of a short command's time.
+  /// The command that the first argument names; nil if it names none. The parser builds a tree of all commands that it is
+  /// told of, which takes most of a short command's time.
   private static let named: [any ParsableCommand.Type]? = {
     guard let first = CommandLine.arguments.dropFirst().first else { return nil }
     let command = (hidden + groups.flatMap(\.subcommands)).first {

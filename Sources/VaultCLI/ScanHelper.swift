@@ -41,8 +41,8 @@ enum ScanHelper {
     }
   }
 
-  /// What of an open picture's file goes on: without what is said about it, such as where it was taken. Nil if its kind isn't known. This process
-  /// reads nothing of it.
+  /// What of an open picture's file goes on: all but what is said about it, such as where it was taken. Nil if its kind isn't
+  /// known. This process reads nothing of it.
   static func stripped(_ descriptor: Int32, byteCount: UInt64, named name: String) throws -> StrippedFile? {
     let helper = ChildProcess(
       path: try path(), arguments: ["vault-scan", "--strip", "-"], timeLimit: 60_000, inputDescriptor: descriptor)
@@ -98,10 +98,14 @@ enum ScanHelper {
       guard words.count == 3, words[0] == "qr", let count = Int(words[1]),
         let bytes = Base64Text.decodePublic(String(words[2]), limit: output.count),
         bytes.count == count
-      else { throw VaultError(.other, "vault-scan answered something unexpected", hint: "install both programs anew") }
+      else { throw unexpected }
       contents.append(bytes)
     }
     return contents
+  }
+
+  static var unexpected: VaultError {
+    VaultError(.other, "vault-scan answered something unexpected", hint: "install both programs anew")
   }
 
   /// The helper beside this program, else in `../libexec`.

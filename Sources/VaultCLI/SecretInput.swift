@@ -6,6 +6,14 @@ struct SecretInput {
   let descriptor: Int32?
   let file: String?
 
+  /// Refuses both at once, and a number that no descriptor has. The options are `--NAME-fd` and `--NAME-file`.
+  func check(named name: String) throws {
+    if descriptor != nil, file != nil { throw ValidationError("--\(name)-fd and --\(name)-file exclude each other.") }
+    if let descriptor, descriptor < 0 {
+      throw ValidationError("--\(name)-fd needs the number of an open descriptor.")
+    }
+  }
+
   /// Whether it is standard input, or another name of the same pipe.
   var readsStandardInput: Bool {
     if descriptor == STDIN_FILENO { return true }

@@ -24,20 +24,28 @@ struct ShareOptions: ParsableArguments {
   @OptionGroup var password: NewPasswordOptions
 
   func validate() throws {
+    try Self.check(threshold: threshold, use: "read the secret")
+    try Self.check(threshold: threshold, recipients, keepsOwnShare: !noOwnShare, of: "secret")
+  }
+
+  /// `use` is what a holder could do alone.
+  static func check(threshold: Int, use: String) throws {
     if threshold == 1 {
-      throw ValidationError(
-        "A threshold of 1 would let everybody who holds a share read the secret alone; use 2 or more.")
+      throw ValidationError("A threshold of 1 would let everybody who holds a share \(use) alone; use 2 or more.")
     }
     if !(2...255).contains(threshold) { throw ValidationError("The threshold must be from 2 to 255.") }
-    let holders = recipients.count + (noOwnShare ? 0 : 1)
-    if holders > 255 { throw ValidationError("A secret has at most 255 shares, not \(holders).") }
+  }
+
+  static func check(threshold: Int, _ recipients: [String], keepsOwnShare: Bool, of what: String) throws {
+    let holders = recipients.count + (keepsOwnShare ? 1 : 0)
+    if holders > 255 { throw ValidationError("A \(what) has at most 255 shares, not \(holders).") }
     if !recipients.isEmpty, threshold > holders {
       throw ValidationError("A threshold of \(threshold) needs as many holders; with these peers there are \(holders).")
     }
   }
 
   /// Refuses secrets that come from one stream. `what`, if it is said, is read from standard input as well.
-  func check(beside unlock: UnlockOptions, standardInput what: String? = nil) throws {
+  func check(beside unlock: UnlockOptions, standardInput what: String?) throws {
     try password.given.check(beside: unlock)
     guard let what else { return }
     try unlock.leavesStandardInput(for: what)
@@ -47,9 +55,7 @@ struct ShareOptions: ParsableArguments {
   }
 
   /// Shares it, tells how that goes, and ends with the code of what came of it.
-  func share(
-    _ source: ShareSource, removingSource: Bool = false, _ vault: Vault, _ console: Console
-  ) async throws {
+  func share(_ source: ShareSource, removingSource: Bool = false, _ vault: Vault, _ console: Console) async throws {
     let watch = SharingWatch(vault, console) { $0.json(ParcelText()) }
     defer { watch.end() }
     var request = ShareRequest(
@@ -64,7 +70,5 @@ struct ShareOptions: ParsableArguments {
     }
     reporter.conclude(report)
     try await ParcelText.conclude(report, for: "vault share", vault, console, watch) { $0.json($1) }
-    let code = ExitCodes.code(of: report)
-    if code != ExitCodes.done { throw ExitCode(code) }
   }
 }

@@ -13,19 +13,19 @@ struct StrippedFile: Equatable {
   /// How many bytes were left out.
   let removed: UInt64
 
-  /// Out of the helper's answer, which isn't believed to be one: whatever it says, nothing but bytes of the file, in their order, and a few others
-  /// come of it.
+  /// Reads the helper's answer, which isn't trusted: whatever it says, nothing comes of it but bytes of the file, in their
+  /// order, and a few others.
   init(lines output: [UInt8], byteCount: UInt64) throws {
     var lines = String(decoding: output, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)[...]
     guard output.count <= 1 << 20, lines.popLast() == "", lines.popFirst() == "size \(byteCount)",
       let last = lines.popLast()?.split(separator: " ", omittingEmptySubsequences: false), last.count == 2,
       last[0] == "removed", let removed = UInt64(last[1]), lines.count <= Self.limit.pieces
-    else { throw Self.unexpected }
+    else { throw ScanHelper.unexpected }
     var pieces: [FilePiece] = []
     var (place, put) = (0 as UInt64, 0)
     for line in lines {
       let words = line.split(separator: " ", omittingEmptySubsequences: false)
-      guard words.count == 3 else { throw Self.unexpected }
+      guard words.count == 3 else { throw ScanHelper.unexpected }
       if words[0] == "keep", let offset = UInt64(words[1]), let count = UInt64(words[2]), offset >= place, count > 0,
         offset <= byteCount, count <= byteCount - offset
       {
@@ -38,14 +38,10 @@ struct StrippedFile: Equatable {
         pieces.append(.bytes(bytes))
         put += count
       } else {
-        throw Self.unexpected
+        throw ScanHelper.unexpected
       }
     }
-    guard place > 0 else { throw Self.unexpected }
+    guard place > 0 else { throw ScanHelper.unexpected }
     (self.pieces, self.removed) = (pieces, removed)
-  }
-
-  private static var unexpected: VaultError {
-    VaultError(.other, "vault-scan answered something unexpected", hint: "install both programs anew")
   }
 }

@@ -65,7 +65,7 @@ struct ViewOptions: ParsableArguments {
         ] as JSONValue)
     }
     guard let destination else { return try print(view, of: subject, console) }
-    let part = try field.map { name in HeldSecret(try view.value(of: name)) }
+    let part = try field.map { name in Held<SecretBytes>(try view.value(of: name)) }
     let whole = try part?.take() ?? Self.file(of: view)
     try write(whole, of: subject, to: destination, vault, console)
   }
@@ -87,7 +87,7 @@ struct ViewOptions: ParsableArguments {
     let path: String?
     switch destination {
     case .descriptor(let descriptor):
-      try SecretStream.write(bytes.bytes, to: descriptor)
+      try Console.write(bytes.bytes, to: descriptor)
       path = nil
     case .file(let given, let overwrites): path = try vault.core.write(bytes, to: given, overwrites: overwrites)
     case .folder(let folder, let overwrites):
@@ -98,9 +98,7 @@ struct ViewOptions: ParsableArguments {
   }
 
   /// Prints the view, or one field, for people or as JSON.
-  private func print(
-    _ view: borrowing ContentView, of subject: Subject, _ console: Console
-  ) throws {
+  private func print(_ view: borrowing ContentView, of subject: Subject, _ console: Console) throws {
     let isTerminal = Console.outputIsTerminal
     var text = try SecretText()
     if console.json {
@@ -114,9 +112,7 @@ struct ViewOptions: ParsableArguments {
         try text.append(",\"fields\":")
         try text.append(object.bytes)
       }
-      if let last = subject.last {
-        try text.append(",\(JSONValue.string(last.key).text):" + last.value.text)
-      }
+      if let last = subject.last { try text.append(",\(JSONValue.string(last.key).text):" + last.value.text) }
       try text.append("}\n")
     } else if let field {
       let value = try view.value(of: field)
@@ -127,7 +123,7 @@ struct ViewOptions: ParsableArguments {
       try text.append(shown.bytes)
     }
     let bytes = try text.finish()
-    try SecretStream.write(bytes.bytes, to: STDOUT_FILENO)
+    try Console.write(bytes.bytes, to: STDOUT_FILENO)
     Self.warnOfOutput(console)
   }
 

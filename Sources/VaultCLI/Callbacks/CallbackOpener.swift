@@ -9,7 +9,6 @@ import VaultDaemon
 /// The URL may hold plaintext. It goes from secret memory straight to the kernel, but whoever opens a URL shows it to
 /// all processes of the same user: that is how these URLs work, and `docs/formats/callback.md` says so.
 enum CallbackOpener {
-  /// The program that opens URLs.
   static let program = "xdg-open"
   /// Most bytes of one argument on Linux, its end included.
   static let byteLimit = 131_072
@@ -37,10 +36,7 @@ enum CallbackOpener {
   }
 
   private static func spawn(_ url: borrowing SecretBytes) throws -> pid_t {
-    var text: SecretBytes
-    do { text = try SecretBytes(zeros: url.count + 1) } catch {
-      throw VaultError(.other, "no secret memory left")
-    }
+    var text = try SecretText.memory(url.count + 1)
     text.withUnsafeMutableBytes { target in url.withUnsafeBytes { target.copyMemory(from: $0) } }
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

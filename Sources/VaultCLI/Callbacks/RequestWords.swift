@@ -14,13 +14,11 @@ enum RequestWords {
     return "\(who) asks to \(verb) \(what); \(places(request.targets))"
   }
 
-  /// Asks for the key of an encryption.
   static func encryption(_ request: borrowing CallbackRequest) -> String {
     let receiver = request.targets.success.map { "goes to \($0.receiver)" } ?? "goes to nobody"
     return "Encrypt under which key? The encrypted data \(receiver)\(request.isStored ? " and is kept here too" : "")"
   }
 
-  /// Asks for the yes to a decryption.
   static func decryption(_ request: borrowing CallbackRequest, _ key: SecretSummary) -> String {
     let receiver = request.targets.success?.receiver ?? "nobody"
     let keeping = request.isStored ? ", keep the item here," : ""
@@ -34,7 +32,6 @@ enum RequestWords {
     return "\(name) (\(key.id.prefix(12)), shared by \(dealer))"
   }
 
-  /// Who hears what.
   private static func places(_ targets: CallbackTargets) -> String {
     let answer = targets.success?.receiver
     var others: [String] = []

@@ -3,19 +3,15 @@ import SecretVault
 /// What another program is told of a failure: a code and a sentence that goes with it, never the reason, in which names of
 /// peers, of keys and of folders may stand.
 struct ToldFailure: Hashable, Sendable {
-  /// The exit code.
+  /// An exit code.
   let code: Int32
-  /// The sentence.
   let words: String
 
   /// Whatever fails before the user's yes. Whoever asks could otherwise learn, without anybody's leave, which keys are here.
   static let beforeConsent = ToldFailure(code: ExitCodes.other, words: "the request was not carried out")
+}
 
-  private init(code: Int32, words: String) {
-    self.code = code
-    self.words = words
-  }
-
+extension ToldFailure {
   /// A failure behind the user's yes.
   init(_ code: VaultError.Code) {
     let words =

@@ -5,7 +5,6 @@ import SealedPayload
 import SecretVault
 import Sodium
 
-/// `vault url`
 struct URLCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "url",
@@ -81,11 +80,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
         hint: "see docs/formats/callback.md for what can be asked")
     }
     let text = try SecretStream.read(STDIN_FILENO, limit: CallbackRequest.byteLimit, name: "the request")
-    // An end of line behind it is the shell's.
-    let count = text.withUnsafeBytes { $0.last == UInt8(ascii: "\n") ? $0.count - 1 : $0.count }
-    do { return try SecretBytes(copying: text.bytes.extracting(first: count)) } catch {
-      throw SecretText.noMemory
-    }
+    return try MessageInput.withoutLastNewline(text)
   }
 
   // MARK: - The answer
@@ -140,10 +135,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
   private static func fileName(_ content: borrowing RecoveredContent) throws -> SecretBytes? {
     switch content.kind.traits.handover {
     case .text: return nil
-    case .file:
-      do { return try SecretBytes(copying: content.header.fileName) } catch {
-        throw SecretText.noMemory
-      }
+    case .file: return try SecretText.copy(content.header.fileName)
     case .never:
       throw VaultError(
         .refused, "this item is neither a text nor a file, and can't be handed over by a URL",
@@ -167,14 +159,11 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
     }
   }
 
-  private func chosenKey(
-    _ request: borrowing CallbackRequest, _ vault: Vault
-  ) throws -> SecretSummary {
+  private func chosenKey(_ request: borrowing CallbackRequest, _ vault: Vault) throws -> SecretSummary {
     if let key { return try vault.items.encryptionKey(key) }
     let keys = try vault.items.encryptionKeys().filter { $0.secret.ownIndex != nil }.map(\.secret)
     guard !keys.isEmpty else {
-      throw VaultError(
-        .notFound, "there is no key here to encrypt under", hint: "make one with `vault key create`")
+      throw VaultError(.notFound, "there is no key here to encrypt under", hint: "make one with `vault key create`")
     }
     guard Question.isPossible else {
       throw VaultError(.usage, "which key to encrypt under is not clear", hint: "say --key NAME")
@@ -183,12 +172,9 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
     return keys[try Question.choose(RequestWords.encryption(request), among: lines)]
   }
 
-  private func passwordLayer(
-    _ request: borrowing CallbackRequest, _ console: Console
-  ) throws -> SharePassword? {
+  private func passwordLayer(_ request: borrowing CallbackRequest, _ console: Console) throws -> SharePassword? {
     guard request.addsPassword else { return nil }
-    let logarithm: Int
-    if let asked = request.scryptLogarithm { logarithm = asked } else { logarithm = try chosenCost(console) }
+    let logarithm = try request.scryptLogarithm ?? chosenCost(console)
     try PasswordCost.checkRoom(logarithm: logarithm)
     console.note(try PasswordCost.explanation(logarithm: logarithm))
     let chosen = try password.place.chosen(console)
@@ -215,7 +201,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
 
   private func hand(_ answer: borrowing SecretBytes) throws {
     guard print else { return try CallbackOpener.open(answer) }
-    try SecretStream.write(answer.bytes, to: STDOUT_FILENO)
+    try Console.write(answer.bytes, to: STDOUT_FILENO)
     try Console.write("\n", to: STDOUT_FILENO)
   }
 

@@ -6,7 +6,6 @@ import VaultDaemon
 
 /// Copies secrets to the clipboard, and sees to it that they don't stay there.
 enum Clipboard {
-  /// Most bytes that are copied.
   static let byteLimit = 1 << 20
   /// Most bytes that go to a terminal's clipboard: many terminals take no more.
   static let terminalByteLimit = 50_000
@@ -14,7 +13,6 @@ enum Clipboard {
   /// How long something stays where the setting can't be read: time enough to paste it, and no more.
   static let shortestSeconds: UInt32 = 10
 
-  /// What came of copying.
   struct Outcome {
     /// `wl-copy`, `xclip`, `xsel` or `terminal`.
     let tool: String
@@ -88,8 +86,8 @@ struct TerminalClipboard: ~Copyable {
 
   deinit { close(terminal) }
 
-  /// Puts something on it, of which there is a note. From now on a signal ends the program, but not before that is overwritten, if the
-  /// terminal takes that in time.
+  /// Puts something on it, of which there is a note. From now on a signal that ends the program has it overwritten before, if
+  /// the terminal takes that in time.
   func copy(_ content: borrowing SecretBytes, notedIn path: String) throws {
     let sequence = try Self.sequence(content)
     let terminal = terminal
@@ -100,7 +98,7 @@ struct TerminalClipboard: ~Copyable {
     }
     do {
       try Self.isOver.withLock { isOver in
-        if !isOver { try SecretStream.write(sequence.bytes, to: terminal) }
+        if !isOver { try Console.write(sequence.bytes, to: terminal) }
       }
     } catch {
       // A signal that came with it ends the program here; the terminal is not for later ones.

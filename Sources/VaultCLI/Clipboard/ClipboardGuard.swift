@@ -11,8 +11,8 @@ struct ClipboardGuard: ~Copyable {
   /// Bytes of its orders: tool, seconds, key and tag.
   private static let orderByteCount = 1 + 4 + 2 * Digest.byteCount
 
-  /// Raised by a signal.
-  private static let flag = DueFlag()
+  /// Whether a signal has come.
+  private static let isDue = Atomic<Bool>(false)
 
   let tool: ClipboardTool
   let seconds: UInt32
@@ -20,7 +20,6 @@ struct ClipboardGuard: ~Copyable {
   let tag: SecretBytes
   let path: String
 
-  /// What the copied bytes hash to.
   static func tag(of content: borrowing SecretBytes, key: borrowing SecretBytes) throws -> SecretBytes {
     do {
       var hash = try DomainHash("vault/clipboard/v1", key: key.bytes)
@@ -64,13 +63,13 @@ struct ClipboardGuard: ~Copyable {
       standard: [ends.read, nowhere, nowhere, record.descriptor], detached: true)
     ends.closeRead()
     // Far fewer bytes than a pipe holds.
-    try SecretStream.write(bytes.bytes, to: ends.write)
+    try Console.write(bytes.bytes, to: ends.write)
   }
 
-  /// From now on signals mean that it is time. To be called before the first one is taken: one that comes while it is still
-  /// reading its orders must not end it.
+  /// From now on signals mean that it is time. To be called before the first one is taken: one that comes while the orders
+  /// are still being read must not end it.
   static func awaitSignals() {
-    Interruption.redirect { _ in flag.raise() }
+    Interruption.redirect { _ in isDue.store(true, ordering: .releasing) }
   }
 
   /// Reads its orders. `path` is that of the note about what was copied.
@@ -80,18 +79,8 @@ struct ClipboardGuard: ~Copyable {
     guard orders.count == Self.orderByteCount else { throw malformed }
     let number = orders.withUnsafeBytes { $0[0] }
     guard let tool = ClipboardTool(rawValue: number) else { throw malformed }
-    let key: SecretBytes
-    let tag: SecretBytes
-    do {
-      key = try SecretBytes(copying: orders.bytes.extracting(5..<5 + Digest.byteCount))
-    } catch {
-      throw SecretText.noMemory
-    }
-    do {
-      tag = try SecretBytes(copying: orders.bytes.extracting(5 + Digest.byteCount..<Self.orderByteCount))
-    } catch {
-      throw SecretText.noMemory
-    }
+    let key = try SecretText.copy(orders.bytes.extracting(5..<5 + Digest.byteCount))
+    let tag = try SecretText.copy(orders.bytes.extracting(5 + Digest.byteCount..<Self.orderByteCount))
     self.key = key
     self.tag = tag
     self.tool = tool
@@ -106,17 +95,18 @@ struct ClipboardGuard: ~Copyable {
   /// Milliseconds between two attempts.
   private static let pause: Int64 = 3000
 
-  /// Waits, or until a signal comes, and wipes the clipboard if what was copied is still there. If that can't be said for
+  /// Waits for the time or a signal, and wipes the clipboard if what was copied is still there. If that can't be said for
   /// long, the note stays for whoever opens the vault next.
   func run() {
     // No disk is held busy for so long.
     chdir("/")
     let end = Self.now() + Int64(seconds) * 1000
     // In small steps, by a clock that goes on while the machine sleeps.
-    while Self.now() < end, !Self.flag.isRaised { usleep(100_000) }
+    while Self.now() < end, !Self.isDue.load(ordering: .acquiring) { usleep(100_000) }
     let began = Self.now()
     while !isSettled() {
-      guard Self.now() - began < (Self.flag.isRaised ? Self.patienceAfterSignal : Self.patience) else { return }
+      let patience = Self.isDue.load(ordering: .acquiring) ? Self.patienceAfterSignal : Self.patience
+      guard Self.now() - began < patience else { return }
       let next = Self.now() + Self.pause
       while Self.now() < next { usleep(100_000) }
     }
@@ -143,13 +133,6 @@ struct ClipboardGuard: ~Copyable {
     clock_gettime(7, &time)
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
-}
-
-/// Something that a signal raises.
-private final class DueFlag: Sendable {
-  private let flag = Atomic<Bool>(false)
-  var isRaised: Bool { flag.load(ordering: .acquiring) }
-  func raise() { flag.store(true, ordering: .releasing) }
 }
 
 /// The hidden command that the process of ``ClipboardGuard`` runs.

@@ -15,18 +15,13 @@ struct ClipboardRecord: Equatable {
   let salt: [UInt8]
   let tag: [UInt8]
 
-  /// The lines of the note.
   var bytes: [UInt8] {
     Array("\(Self.title)\n\(tool?.name ?? Self.terminalName)\n\(hexadecimal(salt))\n\(hexadecimal(tag))\n".utf8)
   }
+}
 
-  init(tool: ClipboardTool?, salt: [UInt8], tag: [UInt8]) {
-    self.tool = tool
-    self.salt = salt
-    self.tag = tag
-  }
-
-  /// Reads a note; nil if it is none.
+extension ClipboardRecord {
+  /// Nil if it is no note.
   init?(_ bytes: [UInt8]) {
     guard bytes.count <= Self.byteLimit, let text = String(validating: bytes, as: UTF8.self) else { return nil }
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)

@@ -6,10 +6,9 @@ import VaultDaemon
 /// The notes of a vault.
 struct ClipboardRecords {
   private static let suffix = ".copied"
-  /// Seconds after which a note whose clipboard is never to be reached again is given up.
+  /// Seconds after which a note is given up whose clipboard can't be reached any more.
   private static let lifetime = 30 * 86_400
-
-  /// Seconds after which it is given up to find out whether something is there at all.
+  /// Seconds after which nobody tries any more to find out whether anything is there.
   private static let doubtTime = 3600
 
   let folder: String
@@ -18,7 +17,7 @@ struct ClipboardRecords {
   func add(_ record: ClipboardRecord) throws -> (path: String, descriptor: Int32) {
     let isNew = mkdir(folder, 0o700) == 0
     guard isNew || errno == EEXIST else { throw failure(folder) }
-    if isNew { guard Self.synchronize(folder + "/..") else { throw failure(folder) } }
+    guard !isNew || Self.synchronize(folder + "/..") else { throw failure(folder) }
     let random: [UInt8]
     do { random = try Randomness.bytes(16) } catch { throw VaultError(.other, "no randomness") }
     let path = folder + "/" + hexadecimal(random) + Self.suffix
@@ -51,16 +50,9 @@ struct ClipboardRecords {
 
   /// Wipes what somebody was killed before wiping, if it is still there. To be called by every command that opens a vault.
   func settle(_ vault: Vault, _ console: Console) {
-    guard let stream = opendir(folder) else { return }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name.hasSuffix(Self.suffix) { names.append(name) }
+    for name in PublicFile.names(in: folder) where name.hasSuffix(Self.suffix) {
+      settle(folder + "/" + name, vault, console)
     }
-    for name in names { settle(folder + "/" + name, vault, console) }
   }
 
   private func settle(_ path: String, _ vault: Vault, _ console: Console) {
@@ -110,9 +102,7 @@ struct ClipboardRecords {
   }
 
   /// Empties the clipboard if `isOurs` knows what is on it.
-  static func wipe(
-    _ tool: ClipboardTool, isOurs: (borrowing SecretBytes) throws -> Bool
-  ) throws -> Found {
+  static func wipe(_ tool: ClipboardTool, isOurs: (borrowing SecretBytes) throws -> Bool) throws -> Found {
     let found = try tool.paste(limit: Clipboard.byteLimit)
     guard let content = consume found else { return .unknown }
     guard try isOurs(content) else { return .other }

@@ -1,11 +1,7 @@
-import Glibc
 import SecretVault
 import Sodium
 
 extension ClipboardTool {
-  /// Milliseconds that one call may take.
-  private static let timeLimit: Int64 = 5000
-
   /// The first that is installed, has a display to work with, and keeps what it is given in memory.
   static func available(_ console: Console) throws -> ClipboardTool? {
     for tool in allCases where try tool.isUsable {
@@ -27,7 +23,6 @@ extension ClipboardTool {
     }
   }
 
-  /// Puts something on the clipboard.
   func copy(_ content: borrowing SecretBytes) throws {
     let arguments: [String]
     switch self {
@@ -40,10 +35,8 @@ extension ClipboardTool {
     try run(arguments, input: content)
   }
 
-  /// Empties the clipboard.
   func clear() throws {
-    let nothing: SecretBytes
-    do { nothing = try SecretBytes(zeros: 0) } catch { throw SecretText.noMemory }
+    let nothing = try SecretText.memory(0)
     let arguments: [String] =
       switch self {
       case .wayland: ["wl-copy", "--clear"]
@@ -61,23 +54,21 @@ extension ClipboardTool {
       case .xclip: ["xclip", "-selection", "clipboard", "-out"]
       case .xsel: ["xsel", "--clipboard", "--output"]
       }
-    let child = SecretChild(path: try path(arguments), arguments: arguments, timeLimit: Self.timeLimit)
-    return try child.output(limit: limit)
+    return try child(arguments).output(limit: limit)
   }
 
   private func run(_ arguments: [String], input: borrowing SecretBytes) throws {
-    let child = SecretChild(path: try path(arguments), arguments: arguments, timeLimit: Self.timeLimit)
-    let status = try child.take(input)
+    let status = try child(arguments).take(input)
     guard status == 0 else {
       throw VaultError(
         .other, "\(name) ended with code \(status)", hint: "does it work by itself, in this very session?")
     }
   }
 
-  private func path(_ arguments: [String]) throws -> String {
+  private func child(_ arguments: [String]) throws -> SecretChild {
     guard let path = ExecutableSearch.path(of: arguments[0]) else {
       throw VaultError(.notFound, "\(arguments[0]) is not installed")
     }
-    return path
+    return SecretChild(path: path, arguments: arguments)
   }
 }

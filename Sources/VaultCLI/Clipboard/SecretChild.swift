@@ -8,7 +8,9 @@ import VaultDaemon
 struct SecretChild {
   let path: String
   let arguments: [String]
-  let timeLimit: Int64
+
+  /// Milliseconds that it may take.
+  private static let timeLimit: Int64 = 5000
 
   /// Hands it `input` on its standard input and waits for its end. Returns its exit code.
   func take(_ input: borrowing SecretBytes) throws -> Int32 {
@@ -18,7 +20,7 @@ struct SecretChild {
     let process = try start(input: ends.read, output: nil)
     ends.closeRead()
     _ = fcntl(ends.write, F_SETFL, O_NONBLOCK)
-    let limit = Clocks.milliseconds() + timeLimit
+    let limit = Clocks.milliseconds() + Self.timeLimit
     input.withUnsafeBytes { bytes in
       var done = 0
       while done < bytes.count, Clocks.milliseconds() < limit {
@@ -43,9 +45,8 @@ struct SecretChild {
     let process = try start(input: nil, output: ends.write)
     ends.closeWrite()
     _ = fcntl(ends.read, F_SETFL, O_NONBLOCK)
-    let until = Clocks.milliseconds() + timeLimit
-    var memory: SecretBytes
-    do { memory = try SecretBytes(zeros: limit + 1) } catch { throw SecretText.noMemory }
+    let until = Clocks.milliseconds() + Self.timeLimit
+    var memory = try SecretText.memory(limit + 1)
     var count = 0
     while count <= limit, Clocks.milliseconds() < until {
       let start = count
@@ -56,9 +57,7 @@ struct SecretChild {
     ends.closeRead()
     let status = try end(process, until)
     guard status == 0, count <= limit else { return nil }
-    do { return try SecretBytes(copying: memory.bytes.extracting(first: count)) } catch {
-      throw SecretText.noMemory
-    }
+    return try SecretText.copy(memory.bytes.extracting(first: count))
   }
 
   private func start(input: Int32?, output: Int32?) throws -> pid_t {
@@ -81,6 +80,6 @@ struct SecretChild {
     if let status = ChildProcess.reap(process, until: limit) { return ChildProcess.exitCode(status) }
     kill(-process, SIGKILL)
     _ = ChildProcess.reap(process, until: Clocks.milliseconds() + 2000)
-    throw VaultError(.other, "\(arguments[0]) did not finish in \(timeLimit / 1000) seconds")
+    throw VaultError(.other, "\(arguments[0]) did not finish in \(Self.timeLimit / 1000) seconds")
   }
 }

@@ -1,5 +1,4 @@
 import Glibc
-import SecretVault
 import VaultDaemon
 import VaultStore
 
@@ -27,12 +26,11 @@ enum WaylandCopy {
     // What it needs must not be hidden by the new folder.
     let needed = [path, try Composition.variable("XDG_RUNTIME_DIR"), try Composition.variable("WAYLAND_DISPLAY")]
     guard needed.allSatisfy({ $0.map { !isInside($0) } ?? true }) else { return nil }
-    let space = ownFolder + start
     let attempt = ownFolder + ["true"]
     guard let unshare = ExecutableSearch.path(of: attempt[0]) else { return nil }
     let trial = ChildProcess(path: unshare, arguments: attempt, timeLimit: timeLimit)
     guard let outcome = try? trial.run(), outcome.status == 0 else { return nil }
-    return space
+    return ownFolder + start
   }
 
   /// unshare(1): root in a name space of its own, which is nobody special outside, may mount there.

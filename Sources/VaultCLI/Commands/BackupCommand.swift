@@ -3,7 +3,6 @@ import Glibc
 import SecretVault
 import VaultStore
 
-/// `vault backup`
 struct BackupCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup",
@@ -23,7 +22,6 @@ struct BackupCommand: AsyncParsableCommand {
   func run() throws { throw MissingSubcommand(group: Self.self) }
 }
 
-/// `vault backup create`
 struct BackupCreateCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "create",
@@ -36,8 +34,7 @@ struct BackupCreateCommand: OpenedCommand {
       Example: vault backup create /media/usb/vault.backup
       """)
 
-  @Argument(
-    help: ArgumentHelp("The file to write, or - for standard output.", valueName: "file"), completion: .file())
+  @Argument(help: ArgumentHelp("The file to write, or - for standard output.", valueName: "file"), completion: .file())
   var file: String
 
   @Flag(help: "Overwrite the file; allow standard output to be a terminal.")
@@ -48,9 +45,7 @@ struct BackupCreateCommand: OpenedCommand {
 
   var neededStreams: Set<Int32> { file == "-" ? [STDOUT_FILENO] : [] }
 
-  func validate() throws {
-    try OutputOptions.check(file, json: global.json)
-  }
+  func validate() throws { try OutputOptions.check(file, json: global.json) }
 
   func run(_ vault: Vault, _ console: Console) async throws {
     var isStream = false
@@ -68,7 +63,6 @@ struct BackupCreateCommand: OpenedCommand {
   }
 }
 
-/// `vault backup restore`
 struct BackupRestoreCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "restore",

@@ -1,7 +1,6 @@
 import ArgumentParser
 import SecretVault
 
-/// `vault check`
 struct CheckCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",

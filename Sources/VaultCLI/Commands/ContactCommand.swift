@@ -2,7 +2,6 @@ import ArgumentParser
 import Glibc
 import SecretVault
 
-/// `vault contact`
 struct ContactCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "contact",

@@ -3,7 +3,6 @@ import Glibc
 import SecretVault
 import VaultDaemon
 
-/// `vault daemon`
 struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "daemon",
@@ -52,7 +51,9 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
 
   func run() async throws {
     let composition = try Composition(global, logLevel: verbose ? .debug : global.quiet ? .warning : .info)
-    guard !background else { return try BackgroundDaemon(composition, unlock, options).start() }
+    guard !background else {
+      return try BackgroundDaemon(composition: composition, unlock: unlock, options: options).start()
+    }
     let vault = try composition.open(unlock, settlesClipboard: false)
     defer { composition.finish(vault) }
     // Damaged settings must not turn into an open port and default quotas.

@@ -1,7 +1,6 @@
 import ArgumentParser
 import SecretVault
 
-/// `vault delete`
 struct DeleteCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete",

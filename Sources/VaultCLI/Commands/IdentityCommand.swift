@@ -5,7 +5,6 @@ import QRCode
 import SecretVault
 import VaultDaemon
 
-/// `vault id`
 struct IdentityCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "id",
@@ -89,11 +88,11 @@ struct IdentityCommand: AsyncParsableCommand, UnlockingCommand {
       try symbol.drawing(above: 4, hint: "make it larger, or: vault id --png FILE, vault id --text")
     }
     if let drawing = try? drawing.get() { try Console.write(drawing, to: STDOUT_FILENO) }
-    let addresses = identity.card.addresses.map { PeerText.text($0) }
+    let addresses = identity.card.addresses
     try console.result(
       TextTable.facts([
         ("label", identity.card.label), ("fingerprint", identity.fingerprint),
-        ("addresses", addresses.isEmpty ? "none; add one with --address HOST:PORT" : addresses.joined(separator: ", ")),
+        ("addresses", addresses.isEmpty ? "none; add one with --address HOST:PORT" : PeerText.list(addresses)),
       ]), json: identity.json)
     _ = try drawing.get()
   }

@@ -3,7 +3,6 @@ import PeerAuth
 import SecretVault
 import Sodium
 
-/// `vault init`
 struct InitCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "init",

@@ -1,7 +1,5 @@
 import ArgumentParser
-import SecretVault
 
-/// `vault licences`
 struct LicencesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "licences",

@@ -3,7 +3,6 @@ import Glibc
 import SecretVault
 import VaultDaemon
 
-/// `vault list`
 struct ListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
@@ -31,7 +30,6 @@ struct ListCommand: OpenedCommand {
   }
 }
 
-/// `vault info`
 struct InfoCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "info",

@@ -3,7 +3,6 @@ import SecretVault
 import ShamirKit
 import VaultDaemon
 
-/// `vault lock`
 struct LockCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "lock",

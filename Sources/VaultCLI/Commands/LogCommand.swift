@@ -1,7 +1,6 @@
 import ArgumentParser
 import SecretVault
 
-/// `vault log`
 struct LogCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "log",
@@ -28,7 +27,6 @@ struct LogCommand: OpenedCommand {
     try console.result(entries.isEmpty ? [] : Self.table(entries).lines, json: .array(entries.map(\.json)))
   }
 
-  /// The entries for people.
   static func table(_ entries: [LogEntry]) -> TextTable {
     var table = TextTable("TIME", "EVENT", "PEER", "SECRET", "DETAIL")
     for entry in entries {

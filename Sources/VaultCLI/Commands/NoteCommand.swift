@@ -2,7 +2,6 @@ import ArgumentParser
 import Glibc
 import SecretVault
 
-/// `vault note`
 struct NoteCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "note",

@@ -3,7 +3,6 @@ import Glibc
 import SecretVault
 import Sodium
 
-/// `vault password`
 struct PasswordCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "password",
@@ -73,12 +72,12 @@ struct PasswordCommand: OpenedCommand {
     try text.append(printable: password.bytes)
     try text.append("\n")
     let line = try text.finish()
-    try SecretStream.write(line.bytes, to: STDERR_FILENO)
+    try Console.write(line.bytes, to: STDERR_FILENO)
   }
 }
 
 extension VaultError {
-  /// For what fails when something is `kept` already: thrown with these words, or only told if something else has failed before.
+  /// For what fails when something is `kept` already: thrown with these words, or only told if something else failed before.
   func report(after failure: (any Error)?, kept: String, _ console: Console) throws {
     guard failure != nil else { throw VaultError(code, "\(reason); \(kept)", hint: hint) }
     console.warning(reason + (hint.map { "; " + $0 } ?? ""))
@@ -157,13 +156,13 @@ struct EntryOptions: ParsableArguments {
     }
   }
 
-  /// Shows and copies the password, as was asked for, of what is kept by now: a terminal's clipboard takes its time, in which much can happen.
+  /// Shows and copies the password, as was asked for. The entry must be kept by now: much can happen while a terminal's
+  /// clipboard waits.
   func giveOut(_ password: borrowing SecretBytes, _ vault: Vault, _ console: Console) async throws {
     if show { try PasswordCommand.show(password) }
     if clip { _ = try await Clipboard.copy(password, called: "password", vault, console) }
   }
 
-  /// The descriptor or file that the password is read from.
   var input: SecretInput { SecretInput(descriptor: descriptor, file: file) }
   /// For ``UnlockingCommand/namedDescriptors``.
   var namedDescriptors: [(option: String, descriptor: Int32)] { descriptor.map { [("--from-fd", $0)] } ?? [] }
@@ -212,8 +211,6 @@ struct EntryOptions: ParsableArguments {
 
   private static func secret(_ text: String?) throws -> SecretBytes? {
     guard let text else { return nil }
-    do { return try SecretBytes(copying: Array(text.utf8).span.bytes) } catch {
-      throw SecretText.noMemory
-    }
+    return try SecretText.copy(Array(text.utf8).span.bytes)
   }
 }

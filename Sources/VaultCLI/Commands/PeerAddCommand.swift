@@ -3,7 +3,6 @@ import Glibc
 import PeerAuth
 import SecretVault
 
-/// `vault peer add`
 struct PeerAddCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "add",

@@ -2,7 +2,6 @@ import ArgumentParser
 import PeerAuth
 import SecretVault
 
-/// `vault peer rename`
 struct PeerRenameCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "rename",
@@ -24,7 +23,6 @@ struct PeerRenameCommand: OpenedCommand {
   }
 }
 
-/// `vault peer address`
 struct PeerAddressCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "address",
@@ -53,16 +51,13 @@ struct PeerAddressCommand: OpenedCommand {
     if console.json { try console.result(changed.json) }
   }
 
-  /// Where the peer will be looked for.
   static func line(_ peer: PeerSummary, given: [PeerAddress]) -> String {
-    func list(_ addresses: [PeerAddress]) -> String { addresses.map { PeerText.text($0) }.joined(separator: ", ") }
     let others = peer.addresses.filter { !given.contains($0) }
-    let fallback = others.isEmpty ? "" : ", then at what its card says: \(list(others))"
-    return "\(peer.name) will be tried at \(list(peer.addresses.filter { given.contains($0) }))\(fallback)"
+    let fallback = others.isEmpty ? "" : ", then at what its card says: \(PeerText.list(others))"
+    return "\(peer.name) will be tried at \(PeerText.list(peer.addresses.filter { given.contains($0) }))\(fallback)"
   }
 }
 
-/// `vault peer accept`
 struct PeerAcceptCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "accept",
@@ -104,7 +99,6 @@ struct PeerAcceptCommand: OpenedCommand {
   }
 }
 
-/// `vault peer remove`
 struct PeerRemoveCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
@@ -149,9 +143,7 @@ struct PeerRemoveCommand: OpenedCommand {
   }
 
   /// Whoever of that name was introduced, where there is no such peer. Throws if it could be several.
-  static func introduced(
-    _ name: String, _ vault: Vault, _ error: VaultError
-  ) throws -> IntroducedHolder? {
+  static func introduced(_ name: String, _ vault: Vault, _ error: VaultError) throws -> IntroducedHolder? {
     guard error.code == .notFound else { return nil }
     do { return try vault.introductions.introducedHolder(named: name) } catch  where VaultError(error).code == .notFound
     {
@@ -171,7 +163,6 @@ struct PeerRemoveCommand: OpenedCommand {
   }
 }
 
-/// `vault peer ping`
 struct PeerPingCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "ping",
@@ -198,16 +189,14 @@ struct PeerPingCommand: OpenedCommand {
   /// A peer that was not there: where it was looked for, and what may be wrong.
   static func explained(_ error: VaultError, _ peer: PeerSummary) -> VaultError {
     guard error.code == .unreachable, !peer.addresses.isEmpty else { return error }
-    let places = peer.addresses.map { PeerText.text($0) }.joined(separator: ", ")
     let why = PeerSentence.rest(of: error.reason, behind: peer.name + " ") ?? error.reason
     return VaultError(
-      .unreachable, PeerSentence.problem("\(peer.name) at \(places)", why),
+      .unreachable, PeerSentence.problem("\(peer.name) at \(PeerText.list(peer.addresses))", why),
       hint: error.hint
         ?? "is its daemon running, and the address right? Another one: vault peer address \(shellQuoted(peer.name)) HOST:PORT"
     )
   }
 
-  /// The result for people.
   static func line(_ report: PingReport) -> String {
     "\(Printable.escape(report.peer.name)) at \(Printable.escape(report.address)): "
       + "handshake \(Measures.milliseconds(report.handshakeMilliseconds)), "

@@ -1,6 +1,5 @@
 import ArgumentParser
 
-/// `vault peer`
 struct PeerCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "peer",
@@ -18,8 +17,7 @@ struct PeerCommand: AsyncParsableCommand {
       """,
     subcommands: [
       PeerAddCommand.self, PeerListCommand.self, PeerShowCommand.self, PeerRenameCommand.self, PeerAddressCommand.self,
-      PeerRemoveCommand.self, PeerAcceptCommand.self,
-      PeerPingCommand.self,
+      PeerRemoveCommand.self, PeerAcceptCommand.self, PeerPingCommand.self,
     ])
 
   @OptionGroup var global: GlobalOptions

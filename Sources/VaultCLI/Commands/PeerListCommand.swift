@@ -3,7 +3,6 @@ import PeerAuth
 import SecretVault
 import VaultDaemon
 
-/// `vault peer list`
 struct PeerListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
@@ -57,7 +56,6 @@ struct PeerListCommand: OpenedCommand {
     try console.result(lines, json: .array(peers.map(\.json)))
   }
 
-  /// Why nobody is introduced, or those who were aren't asked, where the user has said so.
   private func noteIntroductionsOff(_ vault: Vault, _ console: Console) {
     guard vault.introductions.areIntroductionsOff else { return }
     console.note(
@@ -68,18 +66,16 @@ struct PeerListCommand: OpenedCommand {
     let holders = try vault.introductions.introducedHolders()
     if holders.isEmpty { console.note("nobody was introduced to this device") }
     noteIntroductionsOff(vault, console)
-    try console.result(
-      holders.isEmpty ? [] : Self.table(holders).lines, json: .array(holders.map(\.json)))
+    try console.result(holders.isEmpty ? [] : Self.table(holders).lines, json: .array(holders.map(\.json)))
   }
 
-  /// Those who were introduced, for people.
   static func table(_ holders: [IntroducedHolder]) -> TextTable {
     var table = TextTable("NAME", "INTRODUCED BY", "FOR", "FINGERPRINT", "ADDRESS")
     for holder in holders {
       table.add(
         holder.label, holder.introducedBy.joined(separator: ", "),
         holder.secrets.map(\.name).joined(separator: ", "), PeerText.short(holder.fingerprint),
-        holder.addresses.map { PeerText.text($0) }.joined(separator: ", "))
+        PeerText.list(holder.addresses))
     }
     return table
   }
@@ -90,12 +86,7 @@ struct PeerListCommand: OpenedCommand {
     let table = Self.table(peers, now: Clocks.now(), unicode: Console.isUnicode, near: heard)
     try console.result(
       peers.isEmpty ? [] : table.lines,
-      json: .array(
-        peers.map { peer in
-          guard case .object(var members) = peer.json else { return peer.json }
-          members.append(JSONValue.Member(key: "near", value: heard[peer.name]?.json ?? .null))
-          return .object(members)
-        }))
+      json: .array(peers.map { $0.json.adding("near", heard[$0.name]?.json ?? .null) }))
   }
 
   /// The list for people; with `near` also who was heard.
@@ -107,7 +98,7 @@ struct PeerListCommand: OpenedCommand {
     for peer in peers {
       let cells = [
         lock(peer.state, unicode: unicode), peer.name, PeerText.short(peer.fingerprint),
-        peer.addresses.map { PeerText.text($0) }.joined(separator: ", "),
+        PeerText.list(peer.addresses),
         peer.lastSeenAt.map { Measures.ago($0, now: now) } ?? "never",
       ]
       table.add(row: near.map { cells + [$0[peer.name]?.words ?? "-"] } ?? cells)
@@ -124,7 +115,6 @@ struct PeerListCommand: OpenedCommand {
   }
 }
 
-/// `vault peer show`
 struct PeerShowCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
@@ -151,21 +141,16 @@ struct PeerShowCommand: OpenedCommand {
     try console.result(Self.facts(peer, now: Clocks.now()), json: peer.json)
   }
 
-  /// The facts about somebody who was introduced.
   static func facts(_ holder: IntroducedHolder) -> [String] {
     TextTable.facts([
       ("label", holder.label), ("state", "introduced by \(holder.introducedBy.joined(separator: ", ")), and no peer"),
       ("for", holder.secrets.map(\.name).joined(separator: ", ")), ("fingerprint", holder.fingerprint),
       ("card digest", holder.cardDigest),
-      (
-        "addresses",
-        holder.addresses.isEmpty ? "none" : holder.addresses.map { PeerText.text($0) }.joined(separator: ", ")
-      ),
+      ("addresses", holder.addresses.isEmpty ? "none" : PeerText.list(holder.addresses)),
       ("introduced", Timestamp.minute(holder.introducedAt)), ("card", holder.cardText),
     ])
   }
 
-  /// The facts for people.
   static func facts(_ peer: PeerSummary, now: Int64) -> [String] {
     let state =
       switch peer.state {
@@ -175,12 +160,8 @@ struct PeerShowCommand: OpenedCommand {
     let person = peer.deviceOf.map { [("device of", $0)] } ?? []
     return TextTable.facts(
       [("name", peer.name), ("label", peer.label)] + person + [
-        ("state", state), ("fingerprint", peer.fingerprint),
-        ("card digest", peer.cardDigest),
-        (
-          "addresses",
-          peer.addresses.isEmpty ? "none" : peer.addresses.map { PeerText.text($0) }.joined(separator: ", ")
-        ),
+        ("state", state), ("fingerprint", peer.fingerprint), ("card digest", peer.cardDigest),
+        ("addresses", peer.addresses.isEmpty ? "none" : PeerText.list(peer.addresses)),
         ("added", Timestamp.minute(peer.addedAt)),
         ("last seen", peer.lastSeenAt.map { Measures.ago($0, now: now) } ?? "never"), ("card", peer.cardText),
       ])

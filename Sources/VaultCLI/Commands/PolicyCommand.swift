@@ -1,7 +1,6 @@
 import ArgumentParser
 import SecretVault
 
-/// `vault policy`
 struct PolicyCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "policy",
@@ -47,7 +46,6 @@ struct PolicyCommand: OpenedCommand {
     if console.json { try console.result(changed.json) }
   }
 
-  /// What holds from now on.
   static func sentence(_ policy: SecretPolicy) -> String {
     let what =
       switch policy.policy {

@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import VaultStore
 
-/// `vault rebuild`
 struct RebuildCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "rebuild",

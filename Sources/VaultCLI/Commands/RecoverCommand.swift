@@ -4,7 +4,6 @@ import SecretVault
 import Synchronization
 import VaultDaemon
 
-/// `vault recover`
 struct RecoverCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "recover",
@@ -75,23 +74,19 @@ struct RecoverCommand: OpenedCommand {
     let reporter = RecoveryReporter(console)
     // What has gone to a pipe can't be taken back: another attempt would begin from the start behind it.
     let hasWritten = Atomic(false)
-    var attempts = 0
     let isStream = if case .descriptor? = destination { true } else { false }
     let report = try await consent.run(
       vault, console, mayRepeat: { !isStream || !hasWritten.load(ordering: .relaxed) }
-    ) { () async throws in
-      attempts += 1
-      let isFirst = attempts == 1
-      return try await vault.recovering.recover(
+    ) { (isFirst) async throws in
+      try await vault.recovering.recover(
         reference, to: destination ?? .folder(path: ".", overwrites: place.force), passwords: password.source(console)
       ) { event in
         if case .progress = event { hasWritten.store(true, ordering: .relaxed) }
-        if isFirst { reporter.show(event) } else { reporter.showAgain(event) }
+        reporter.show(event, isFirst: isFirst)
       }
     }
     reporter.conclude(report)
-    try ViewOptions.conclude(
-      report.path, at: destination, json: report.json, original: report.originalName, console)
+    try ViewOptions.conclude(report.path, at: destination, json: report.json, original: report.originalName, console)
   }
 
   /// Recovers into memory and shows, copies or writes what was asked for.
@@ -99,15 +94,10 @@ struct RecoverCommand: OpenedCommand {
     _ reference: String, to destination: RecoveryDestination?, _ vault: Vault, _ console: Console
   ) async throws {
     let reporter = RecoveryReporter(console)
-    var attempts = 0
-    let content = try await consent.run(vault, console) { () async throws in
-      attempts += 1
-      let isFirst = attempts == 1
-      return try await vault.recovering.recoverContent(
+    let content = try await consent.run(vault, console) { (isFirst) async throws in
+      try await vault.recovering.recoverContent(
         reference, limit: RecoveredContent.usualLimit, passwords: password.source(console)
-      ) { event in
-        if isFirst { reporter.show(event) } else { reporter.showAgain(event) }
-      }
+      ) { event in reporter.show(event, isFirst: isFirst) }
     }
     guard let report = content.report else { throw VaultError(.other, "nothing was recovered") }
     reporter.conclude(report)
@@ -141,7 +131,6 @@ struct RecoverCommand: OpenedCommand {
     return secrets[try Question.choose("Which secret?", among: lines)].id
   }
 
-  /// A secret in the list to choose from.
   static func line(_ secret: SecretSummary, now: Int64) -> String {
     let description = secret.description.map { "  \($0)" } ?? ""
     let from = secret.origin == .dealt ? "shared by you" : "from \(secret.dealer)"

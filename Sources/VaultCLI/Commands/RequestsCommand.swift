@@ -1,7 +1,6 @@
 import ArgumentParser
 import SecretVault
 
-/// `vault requests`
 struct RequestsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "requests",
@@ -23,7 +22,6 @@ struct RequestsCommand: AsyncParsableCommand {
     defaultSubcommand: RequestsListCommand.self)
 }
 
-/// `vault requests list`
 struct RequestsListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List the requests, oldest first.", discussion: "Example: vault requests list --json"
@@ -38,7 +36,6 @@ struct RequestsListCommand: OpenedCommand {
     try console.result(requests.isEmpty ? [] : Self.table(requests).lines, json: .array(requests.map(\.json)))
   }
 
-  /// The requests for people.
   static func table(_ requests: [VaultRequest]) -> TextTable {
     var table = TextTable("ID", "WANTS", "PEER", "FINGERPRINT", "SECRET", "ASKED", "STATE")
     for request in requests {
@@ -50,7 +47,6 @@ struct RequestsListCommand: OpenedCommand {
     return table
   }
 
-  /// What the peer wants.
   static func wish(_ request: VaultRequest) -> String {
     switch request.kind {
     case .release: "your share"
@@ -58,7 +54,6 @@ struct RequestsListCommand: OpenedCommand {
     }
   }
 
-  /// How far the request is.
   static func state(_ request: VaultRequest) -> String {
     switch request.state {
     case .waiting:
@@ -71,7 +66,6 @@ struct RequestsListCommand: OpenedCommand {
   }
 }
 
-/// `vault requests approve`
 struct RequestsApproveCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "approve",
@@ -107,7 +101,6 @@ struct RequestsApproveCommand: OpenedCommand {
   }
 }
 
-/// `vault requests refuse`
 struct RequestsRefuseCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "refuse",
@@ -142,14 +135,12 @@ struct RequestsRefuseCommand: OpenedCommand {
   }
 }
 
-/// How long a decision holds.
 struct DecisionOptions: ParsableArguments {
   @Option(
     name: .customLong("for"),
     help: ArgumentHelp("How long this holds for a release, such as 30m, 24h or 7d.", valueName: "duration"))
   var duration: String?
 
-  /// Milliseconds, if it was said.
   var milliseconds: Int64? { duration.flatMap { DurationText.milliseconds($0) } }
 
   func check() throws {

@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import Synchronization
 
-/// `vault reshare`
 struct ReshareCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "reshare",
@@ -72,12 +71,7 @@ struct ReshareCommand: OpenedCommand {
     try password.check(beside: unlock)
     try consent.check()
     if keepOld, deleteOld { throw ValidationError("--keep-old and --delete-old exclude each other.") }
-    guard let threshold else { return }
-    if threshold == 1 {
-      throw ValidationError(
-        "A threshold of 1 would let everybody who holds a share read the secret alone; use 2 or more.")
-    }
-    if !(2...255).contains(threshold) { throw ValidationError("The threshold must be from 2 to 255.") }
+    if let threshold { try ShareOptions.check(threshold: threshold, use: "read the secret") }
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
@@ -87,8 +81,7 @@ struct ReshareCommand: OpenedCommand {
       vault, console,
       remark: { isDeleted.load(ordering: .acquiring) ? "" : "; the old secret stays as it is" },
       json: {
-        ReshareReport(old: old, share: $0).json(
-          $0.json(ParcelText()), oldDeleted: isDeleted.load(ordering: .acquiring))
+        ReshareReport(old: old, share: $0).json($0.json(ParcelText()), oldDeleted: isDeleted.load(ordering: .acquiring))
       })
     defer { watch.end() }
     // Behind this point nothing may be repeated: something was edited, or shared.
@@ -101,11 +94,7 @@ struct ReshareCommand: OpenedCommand {
         nothing: "nothing was shared", otherwise: "recover it into a file, change that, and share the file")
       request.edit = { (content) async throws in
         isPastRecovery.store(true, ordering: .relaxed)
-        let held = Held(content)
-        return try await OwnThread.run {
-          guard let content = held.take() else { throw VaultError(.other, "this was edited already") }
-          return try editor.edit(content)
-        }
+        return try await editor.editApart(content)
       }
     }
     let strangers = try vault.recovering.planReshare(request).leftOut
@@ -116,15 +105,12 @@ struct ReshareCommand: OpenedCommand {
     let recovery = RecoveryReporter(console)
     request.confirm = SharePlanText.question(chosen: recipients, saysYes: yes)
     let sharing = ShareReporter(console, isPlanAsked: request.confirm != nil)
-    var attempts = 0
     let report = try await consent.run(
       vault, console, mayRepeat: { !isPastRecovery.load(ordering: .relaxed) }
-    ) { () async throws in
-      attempts += 1
-      let isFirst = attempts == 1
-      return try await vault.recovering.reshare(
+    ) { (isFirst) async throws in
+      try await vault.recovering.reshare(
         request, passwords: password.source(console),
-        recovering: { event in if isFirst { recovery.show(event) } else { recovery.showAgain(event) } },
+        recovering: { event in recovery.show(event, isFirst: isFirst) },
         sharing: { event in
           isPastRecovery.store(true, ordering: .relaxed)
           watch.note(event)
@@ -136,8 +122,6 @@ struct ReshareCommand: OpenedCommand {
     try await ParcelText.conclude(report.share, for: "vault reshare", vault, console, watch) {
       report.json($0.json($1), oldDeleted: isDeleted.load(ordering: .acquiring))
     }
-    let code = ExitCodes.code(of: report.share)
-    if code != ExitCodes.done { throw ExitCode(code) }
   }
 
   /// Asks what becomes of this device's share of the old secret, and does it.

@@ -1,7 +1,6 @@
 import ArgumentParser
 import SecretVault
 
-/// `vault retry`
 struct RetryCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "retry",
@@ -37,7 +36,7 @@ struct RetryCommand: OpenedCommand {
     }
     Interruption.say {
       Interruption.Farewell(
-        VaultError(
+        error: VaultError(
           .interrupted, "interrupted; what isn't delivered waits here, and the daemon or 'vault retry' delivers it",
           hint: secrets.count == 1 ? SharingWatch.hint(secrets[0].id) : nil))
     }
@@ -47,8 +46,6 @@ struct RetryCommand: OpenedCommand {
     try await ParcelText.conclude(reports, for: "vault retry", vault, console) { reports, parcels in
       .array(reports.map { $0.json(parcels) })
     }
-    let code = ExitCodes.code(of: reports)
-    if code != ExitCodes.done { throw ExitCode(code) }
   }
 
   /// Tries several secrets, and says of each what came of it. Their order stays.

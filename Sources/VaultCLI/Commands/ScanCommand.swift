@@ -3,7 +3,6 @@ import Glibc
 import PeerAuth
 import SecretVault
 
-/// `vault scan`
 struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "scan",
@@ -102,10 +101,10 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
     /// The item that came of it.
     var item: ItemArrival?
 
-    init(_ text: String, among peers: [PeerSummary], own: String? = nil) {
+    init(_ text: String, among peers: [PeerSummary], own: String?) {
       self.text = text
       card = CardSource.isCardText(text) ? try? PeerText.card(text) : nil
-      let fingerprint = card.map { PeerText.fingerprint($0) }
+      let fingerprint = card?.fingerprint
       self.fingerprint = fingerprint
       isOwn = fingerprint != nil && fingerprint == own
       peer = peers.first { $0.fingerprint == fingerprint }
@@ -129,8 +128,7 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
     var json: JSONValue {
       [
         "text": .string(text), "isCard": .bool(card != nil), "label": JSONValue(card?.label),
-        "fingerprint": JSONValue(fingerprint), "peer": JSONValue(peer?.name),
-        "item": item.map(\.json) ?? .null,
+        "fingerprint": JSONValue(fingerprint), "peer": JSONValue(peer?.name), "item": item.map(\.json) ?? .null,
       ]
     }
   }

@@ -1,14 +1,11 @@
 import ArgumentParser
 import SecretVault
 
-/// `vault settings`
 struct SettingsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "settings",
     abstract: "Show and change this vault's settings.",
-    discussion: """
-      Example: vault settings set listen 127.0.0.1:4721
-      """,
+    discussion: "Example: vault settings set listen 127.0.0.1:4721",
     subcommands: [
       SettingsGetCommand.self, SettingsSetCommand.self, SettingsListCommand.self, SettingsResetCommand.self,
     ])
@@ -18,7 +15,6 @@ struct SettingsCommand: AsyncParsableCommand {
   func run() throws { throw MissingSubcommand(group: Self.self) }
 }
 
-/// `vault settings get`
 struct SettingsGetCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "get", abstract: "Print the value of a setting.", discussion: "Example: vault settings get listen")
@@ -35,12 +31,10 @@ struct SettingsGetCommand: OpenedCommand {
       throw VaultError(
         .usage, "there is no setting \(key)", hint: "settings are: \(settings.map(\.key).joined(separator: ", "))")
     }
-    try console.result(
-      [Console.outputIsTerminal ? Printable.escape(setting.value) : setting.value], json: setting.json)
+    try console.result([Console.outputIsTerminal ? Printable.escape(setting.value) : setting.value], json: setting.json)
   }
 }
 
-/// `vault settings set`
 struct SettingsSetCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "set",
@@ -62,12 +56,11 @@ struct SettingsSetCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let setting = try vault.core.set(key, to: value)
-    console.note("\(setting.key) is \(setting.value.isEmpty ? "empty" : setting.value)")
+    console.note("\(setting.key) is \(SettingsResetCommand.words(setting.value))")
     if console.json { try console.result(setting.json) }
   }
 }
 
-/// `vault settings reset`
 struct SettingsResetCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "reset",
@@ -99,7 +92,7 @@ struct SettingsResetCommand: OpenedCommand {
     if console.json { try console.result(.array(settings.map(\.json))) }
   }
 
-  /// The settings that aren't as nobody has set them. Where nobody can say which, that is said, and what the defaults let happen.
+  /// The settings that don't have their default. Where nobody can say which, that is said, and what the defaults are.
   private static func changed(_ vault: Vault, _ console: Console) throws -> [Setting] {
     do { return try vault.core.settings().filter { $0.value != $0.defaultValue } } catch {
       guard VaultError(error).code == .damaged else { throw error }
@@ -110,10 +103,9 @@ struct SettingsResetCommand: OpenedCommand {
     }
   }
 
-  private static func words(_ value: String) -> String { value.isEmpty ? "empty" : value }
+  static func words(_ value: String) -> String { value.isEmpty ? "empty" : value }
 }
 
-/// `vault settings list`
 struct SettingsListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "Show all settings.", discussion: "Example: vault settings list --json")
@@ -126,7 +118,6 @@ struct SettingsListCommand: OpenedCommand {
     try console.result(Self.table(settings).lines, json: .array(settings.map(\.json)))
   }
 
-  /// The settings for people.
   static func table(_ settings: [Setting]) -> TextTable {
     var table = TextTable("SETTING", "VALUE", "DEFAULT", "MEANING")
     for setting in settings {

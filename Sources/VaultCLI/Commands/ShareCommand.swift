@@ -2,7 +2,6 @@ import ArgumentParser
 import Glibc
 import SecretVault
 
-/// `vault share`
 struct ShareCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "share",

@@ -3,7 +3,6 @@ import SecretVault
 import VaultDaemon
 import VaultGroups
 
-/// `vault status`
 struct StatusCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",

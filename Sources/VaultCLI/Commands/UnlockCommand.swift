@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import VaultDaemon
 
-/// `vault unlock`
 struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "unlock",
@@ -54,13 +53,8 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
   private func unlockSecret(_ reference: String, _ vault: Vault, _ composition: Composition) async throws {
     let console = global.console
     let reporter = RecoveryReporter(console)
-    var attempts = 0
-    let report = try await consent.run(vault, console) { () async throws in
-      attempts += 1
-      let isFirst = attempts == 1
-      return try await vault.recovering.unlock(reference) { event in
-        if isFirst { reporter.show(event) } else { reporter.showAgain(event) }
-      }
+    let report = try await consent.run(vault, console) { (isFirst) async throws in
+      try await vault.recovering.unlock(reference) { event in reporter.show(event, isFirst: isFirst) }
     }
     let status = try composition.agent.status()
     let entry = status.secrets.first { $0.id.description == report.secret.id }
@@ -105,8 +99,7 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
         descriptions[entry.id.description] = (try? vault.overview.secret(entry.id.description))?.summary.description
       }
     }
-    let list = UnlockedList(
-      status, descriptions: descriptions, hasPassphrase: needsPassphrase, now: Clocks.now())
+    let list = UnlockedList(status, descriptions: descriptions, hasPassphrase: needsPassphrase, now: Clocks.now())
     try global.console.result(list.lines, json: list.json)
   }
 }

@@ -25,9 +25,7 @@ enum ContactQuestions {
   }
 
   /// Adds a property, with a backslash before what would mean something else (RFC 6350, section 3.4).
-  static func append(
-    _ property: String, _ value: borrowing SecretBytes, to card: inout SecretText
-  ) throws {
+  static func append(_ property: String, _ value: borrowing SecretBytes, to card: inout SecretText) throws {
     try card.append(property + ":")
     try value.withUnsafeBytes { bytes in
       for byte in bytes {

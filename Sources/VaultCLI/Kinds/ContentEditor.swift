@@ -39,6 +39,15 @@ struct ContentEditor {
     }
   }
 
+  /// The same on a thread of its own.
+  func editApart(_ content: consuming RecoveredContent) async throws -> SecretContent {
+    let held = Held(content)
+    return try await OwnThread.run {
+      guard let content = held.take() else { throw VaultError(.other, "this was edited already") }
+      return try edit(content)
+    }
+  }
+
   /// Why an edited text was not taken.
   enum Rejection: Error {
     /// The user can mend it.
@@ -46,7 +55,6 @@ struct ContentEditor {
     case failed(VaultError)
   }
 
-  /// The text that is edited.
   func text(of content: borrowing RecoveredContent) throws -> SecretBytes {
     switch content.kind.traits.editing {
     case .entry: return try EntryText.text(content.header)
@@ -87,8 +95,7 @@ struct ContentEditor {
           throw Rejection.unreadable(error.error(in: "the edited text", .usage).reason)
         }
       case .text, .never:
-        let isBlank = text.withUnsafeBytes { $0.allSatisfy { [0x20, 0x0A, 0x0D, 0x09].contains($0) } }
-        guard !isBlank else {
+        guard !NewContent.isBlank(text.bytes) else {
           throw Rejection.failed(VaultError(.interrupted, "the text is empty; \(nothing)"))
         }
         guard NewContent.isText(text.bytes) else {

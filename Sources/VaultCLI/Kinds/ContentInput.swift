@@ -1,30 +1,22 @@
-import Glibc
 import SecretVault
 import Sodium
 
 /// Where notes and contacts come from, for all commands that make one.
 enum ContentInput {
   /// A note from a file or standard input, or from the editor if none is named.
-  static func note(
-    _ file: String?, title: String?, _ vault: Vault, _ console: Console
-  ) async throws -> NewContent {
+  static func note(_ file: String?, title: String?, _ vault: Vault, _ console: Console) async throws -> NewContent {
     if let file {
       if file == "-", Console.inputIsTerminal { console.note("reading the note from the terminal; Ctrl-D ends it") }
       return try .note(try SecretStream.read(path: file, limit: NewContent.noteByteLimit), title: title)
     }
     let held = try await OwnThread.run {
-      let empty: SecretBytes
-      do { empty = try SecretBytes(zeros: 0) } catch { throw SecretText.noMemory }
-      return HeldSecret(try Editor().edit(empty, limit: NewContent.noteByteLimit, vault, console))
+      let empty = try SecretText.memory(0)
+      return Held<SecretBytes>(try Editor().edit(empty, limit: NewContent.noteByteLimit, vault, console))
     }
-    guard let text = held.take(), !isBlank(text) else {
+    guard let text = held.take(), !NewContent.isBlank(text.bytes) else {
       throw VaultError(.interrupted, "the text is empty; nothing was done")
     }
     return try .note(text, title: title)
-  }
-
-  private static func isBlank(_ text: borrowing SecretBytes) -> Bool {
-    text.withUnsafeBytes { bytes in bytes.allSatisfy { [0x20, 0x0A, 0x0D, 0x09].contains($0) } }
   }
 
   /// A contact from a vCard in a file or standard input, or asked for if none is named.

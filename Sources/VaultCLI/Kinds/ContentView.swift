@@ -107,21 +107,17 @@ struct ContentView: ~Copyable {
 
   private func value(of place: Place) throws -> SecretBytes {
     switch place {
-    case .body: return try Self.copy(body.bytes)
-    case .fileName: return try Self.copy(header.fileName)
+    case .body: return try SecretText.copy(body.bytes)
+    case .fileName: return try SecretText.copy(header.fileName)
     case .field(let name):
-      guard let value = header.field(name) else { return try Self.copy(RawSpan()) }
-      return try Self.copy(value)
+      guard let value = header.field(name) else { return try SecretText.memory(0) }
+      return try SecretText.copy(value)
     case .property(let property):
       switch card {
       case .some(let card): return try card.plainValue(of: property)
-      case .none: return try Self.copy(RawSpan())
+      case .none: return try SecretText.memory(0)
       }
     }
-  }
-
-  private static func copy(_ bytes: RawSpan) throws -> SecretBytes {
-    do { return try SecretBytes(copying: bytes) } catch { throw SecretText.noMemory }
   }
 
   // MARK: - Forms

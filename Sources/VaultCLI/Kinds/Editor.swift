@@ -11,8 +11,7 @@ struct Editor {
   /// Folders in memory that are tried.
   let bases: [String]
 
-  /// The usual editor, if the environment names none.
-  static let fallback = "vi"
+  private static let fallback = "vi"
   private static let fileName = "note.txt"
 
   /// The editor and the folders that the environment names.
@@ -26,10 +25,8 @@ struct Editor {
   }
 
   /// Lets the user edit a text and returns what it is then. The file is wiped and removed in every case.
-  func edit(
-    _ text: borrowing SecretBytes, limit: Int, _ vault: Vault, _ console: Console
-  ) throws -> SecretBytes {
-    guard let terminal = OpenTerminal() else {
+  func edit(_ text: borrowing SecretBytes, limit: Int, _ vault: Vault, _ console: Console) throws -> SecretBytes {
+    guard let terminal = Terminal() else {
       throw VaultError(
         .usage, "an editor needs a terminal, and there is none",
         hint: "name a file with the text, or - for standard input")
@@ -120,19 +117,6 @@ struct Editor {
   }
 }
 
-/// The terminal as a descriptor for a child.
-private struct OpenTerminal: ~Copyable {
-  let descriptor: Int32
-
-  init?() {
-    descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
-    guard descriptor >= 0 else { return nil }
-  }
-
-  deinit { close(descriptor) }
-}
-
-/// Programs by their names.
 enum ExecutableSearch {
   /// The path of a program: as it is if it has a slash, else the first in `$PATH`.
   static func path(of name: String) -> String? {

@@ -5,7 +5,7 @@ import VaultDaemon
 
 /// The shell that runs an editor, and what it has started, for the thread that takes signals.
 final class EditorProcess: Sendable {
-  /// Milliseconds that an editor which is told to end has for it.
+  /// Milliseconds that an editor has to end.
   private static let patience: Int64 = 2000
 
   private struct State {
@@ -45,7 +45,7 @@ final class EditorProcess: Sendable {
     return status
   }
 
-  /// Ends the shell and the editor behind it, which would live on with the text, and returns when they are gone, or nothing helps.
+  /// Ends the shell and the editor behind it, which would live on with the text. Returns when they are gone, or nothing helps.
   func end() {
     let shell = state.withLock { state in
       state.isEnding = true
@@ -91,13 +91,8 @@ enum ProcessTree {
 
   /// All below `process`; none where there is no `/proc`.
   static func descendants(of process: pid_t) -> [Member] {
-    guard let stream = opendir("/proc") else { return [] }
-    defer { closedir(stream) }
     var children: [pid_t: [Member]] = [:]
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
+    for name in PublicFile.names(in: "/proc") {
       guard let number = pid_t(name), let facts = facts(of: number) else { continue }
       children[facts.parent, default: []].append(Member(number: number, began: facts.began))
     }

@@ -1,7 +1,7 @@
 import SealedPayload
 
-/// What a kind of secret is to people: which parts it has, and how it is edited and handed over. The list of kinds is ``PayloadKind`` with
-/// this table; besides it only the command that makes a kind knows it by name.
+/// What a kind of secret is to people: which parts it has, and how it is edited and handed over. Besides ``PayloadKind`` and
+/// this table only the command that makes a kind knows it by name.
 struct KindTraits: Sendable {
   enum Editing: Sendable {
     /// Text as it is.
@@ -14,7 +14,7 @@ struct KindTraits: Sendable {
     case never(String)
   }
 
-  /// How another program gets it that asked for it by a URL.
+  /// How another program gets it by a URL.
   enum Handover: Sendable { case text, file, never }
 
   /// Fields that come first, if it has them, in this order.

@@ -7,7 +7,6 @@ struct NewContent: ~Copyable {
   /// What a note may have at most; more is a file.
   static let noteByteLimit = RecoveredContent.usualLimit
 
-  /// Kind, name and fields.
   private(set) var header: PayloadHeader
   /// Text of a note, card of a contact.
   let body: SecretBytes
@@ -41,7 +40,7 @@ struct NewContent: ~Copyable {
     try add(.url, fields.url, to: &header)
     try add(.notes, fields.notes, to: &header)
     try add(EntryField.password.rawValue, fields.password.bytes, to: &header)
-    do { return NewContent(header: header, body: try SecretBytes(zeros: 0)) } catch { throw SecretText.noMemory }
+    return NewContent(header: header, body: try SecretText.memory(0))
   }
 
   /// A contact from a card, which is checked and kept as it is.
@@ -62,9 +61,7 @@ struct NewContent: ~Copyable {
 
   // MARK: - Parts
 
-  private static func header(
-    _ kind: PayloadKind, name: String, mediaType: String
-  ) throws -> PayloadHeader {
+  private static func header(_ kind: PayloadKind, name: String, mediaType: String) throws -> PayloadHeader {
     do {
       return try PayloadHeader(kind: kind, fileName: Array(name.utf8).span.bytes, mediaType: mediaType)
     } catch {
@@ -80,9 +77,7 @@ struct NewContent: ~Copyable {
     return (shortened.isEmpty ? SuggestedName.fallback : shortened) + "." + suffix
   }
 
-  private static func add(
-    _ field: EntryField, _ value: borrowing SecretBytes?, to header: inout PayloadHeader
-  ) throws {
+  private static func add(_ field: EntryField, _ value: borrowing SecretBytes?, to header: inout PayloadHeader) throws {
     switch value {
     case .some(let value): if value.count > 0 { try add(field.rawValue, value.bytes, to: &header) }
     case .none: break
@@ -93,6 +88,10 @@ struct NewContent: ~Copyable {
     do { try header.add(field: name, value: value) } catch {
       throw VaultError(.usage, "\(name) is too long: all fields together have at most \(PayloadHeader.byteLimit) bytes")
     }
+  }
+
+  static func isBlank(_ bytes: RawSpan) -> Bool {
+    bytes.withUnsafeBytes { bytes in bytes.allSatisfy { [0x20, 0x0A, 0x0D, 0x09].contains($0) } }
   }
 
   /// Whether bytes are UTF-8.

@@ -4,17 +4,14 @@ import Sodium
 
 /// Passwords from the system's random generator, each character as likely as any other.
 struct PasswordGenerator {
-  /// Lengths that are made.
   static let lengths = 4...1024
   /// The length when nobody chooses.
   static let usualLength = 20
   /// Bits below which a password is called weak.
   static let weakBelow = 64.0
 
-  /// Sets of characters by their names.
   static let alphabets: [(name: String, characters: String)] = [
-    ("full", letters + digits + "!#$%&()*+,-./:;<=>?@[]^_{|}~"),
-    ("alphanumeric", letters + digits),
+    ("full", letters + digits + "!#$%&()*+,-./:;<=>?@[]^_{|}~"), ("alphanumeric", letters + digits),
     // Without 0, O, 1, l, I: for reading aloud and typing off.
     ("clear", "abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"),
     ("letters", letters), ("digits", digits), ("hex", "0123456789abcdef"),
@@ -22,7 +19,6 @@ struct PasswordGenerator {
   private static let letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
   private static let digits = "0123456789"
 
-  /// How many characters.
   let length: Int
   /// Bytes of printable ASCII, each once.
   let characters: [UInt8]

@@ -3,33 +3,12 @@ import SecretVault
 import Sodium
 import VaultDaemon
 
-/// Secret bytes on their way in and out.
+/// Secret bytes on their way in.
 enum SecretStream {
-  /// Writes all of it, straight from where it lies.
-  static func write(_ bytes: RawSpan, to descriptor: Int32) throws {
-    try bytes.withUnsafeBytes { bytes in
-      var done = 0
-      while done < bytes.count {
-        let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
-        if count >= 0 {
-          done += count
-          continue
-        }
-        if errno == EINTR { continue }
-        guard errno == EAGAIN else {
-          throw VaultError(.inputOutput, "cannot write the result: \(SystemError.text(errno))")
-        }
-        var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        _ = poll(&waiting, 1, -1)
-      }
-    }
-  }
-
   /// Reads a descriptor to its end; more than `limit` bytes are refused.
   static func read(_ descriptor: Int32, limit: Int, name: String) throws -> SecretBytes {
     var text = try SecretText(capacity: 65536)
-    var piece: SecretBytes
-    do { piece = try SecretBytes(zeros: 65536) } catch { throw SecretText.noMemory }
+    var piece = try SecretText.memory(65536)
     while true {
       let got = piece.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
       if got < 0 {

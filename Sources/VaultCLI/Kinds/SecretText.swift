@@ -7,10 +7,8 @@ struct SecretText: ~Copyable {
   /// Bytes so far.
   private(set) var count = 0
 
-  /// An empty text with room for some bytes.
   init(capacity: Int = 1024) throws { memory = try Self.memory(max(16, capacity)) }
 
-  /// Adds bytes as they are.
   mutating func append(_ bytes: RawSpan) throws {
     try bytes.withUnsafeBytes { bytes in try append(bytes) }
   }
@@ -21,7 +19,6 @@ struct SecretText: ~Copyable {
     try append(bytes.span.bytes)
   }
 
-  /// Adds bytes as they are.
   mutating func append(_ bytes: UnsafeRawBufferPointer) throws {
     try makeRoom(for: bytes.count)
     let start = count
@@ -31,7 +28,6 @@ struct SecretText: ~Copyable {
     count += bytes.count
   }
 
-  /// Adds one byte.
   mutating func append(byte: UInt8) throws {
     try makeRoom(for: 1)
     let position = count
@@ -46,10 +42,12 @@ struct SecretText: ~Copyable {
       try Self.scalars(of: bytes) { scalar, isHarmless in
         if keepsLines, scalar == "\n" || scalar == "\t" { return try append(byte: UInt8(scalar.value)) }
         if isHarmless { return try append(scalar: scalar) }
-        try append("\\u{" + String(scalar.value, radix: 16) + "}")
+        try append(Self.spelled(scalar))
       }
     }
   }
+
+  static func spelled(_ scalar: Unicode.Scalar) -> String { "\\u{" + String(scalar.value, radix: 16) + "}" }
 
   /// Adds UTF-8 as a string of JSON, quotes and all.
   mutating func append(json bytes: RawSpan) throws {
@@ -66,10 +64,7 @@ struct SecretText: ~Copyable {
           if isHarmless {
             try append(scalar: scalar)
           } else {
-            for unit in UTF16.encode(scalar) ?? .init() {
-              let digits = String(unit, radix: 16)
-              try append("\\u" + String(repeating: "0", count: 4 - digits.count) + digits)
-            }
+            for unit in UTF16.encode(scalar) ?? .init() { try append("\\u" + JSONValue.padded(unit)) }
           }
         }
       }
@@ -105,12 +100,7 @@ struct SecretText: ~Copyable {
     }
   }
 
-  /// Ends the text.
-  consuming func finish() throws -> SecretBytes {
-    do { return try SecretBytes(copying: memory.bytes.extracting(first: count)) } catch {
-      throw Self.noMemory
-    }
-  }
+  consuming func finish() throws -> SecretBytes { try Self.copy(memory.bytes.extracting(first: count)) }
 
   private mutating func makeRoom(for more: Int) throws {
     guard more > memory.count - count else { return }
@@ -122,9 +112,16 @@ struct SecretText: ~Copyable {
     memory = larger
   }
 
-  private static func memory(_ count: Int) throws -> SecretBytes {
+  // MARK: - Memory
+
+  static let noMemory = VaultError(.other, "no secret memory left")
+
+  /// So many zeros.
+  static func memory(_ count: Int) throws -> SecretBytes {
     do { return try SecretBytes(zeros: count) } catch { throw noMemory }
   }
 
-  static let noMemory = VaultError(.other, "no secret memory left")
+  static func copy(_ bytes: RawSpan) throws -> SecretBytes {
+    do { return try SecretBytes(copying: bytes) } catch { throw noMemory }
+  }
 }

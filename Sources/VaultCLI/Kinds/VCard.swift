@@ -8,7 +8,6 @@ import Sodium
 struct VCard: ~Copyable {
   /// Most bytes of a card, a picture in it included.
   static let byteLimit = 1 << 20
-  /// Most properties.
   static let propertyLimit = 500
   /// Most bytes of a property's name, its group included.
   static let nameByteLimit = 64
@@ -37,7 +36,6 @@ struct VCard: ~Copyable {
   /// 3 or 4.
   let version: Int
 
-  /// Takes a card apart.
   init(_ bytes: RawSpan) throws(Fault) {
     guard bytes.byteCount <= Self.byteLimit else { throw .tooLarge }
     let text = try bytes.withUnsafeBytes { (bytes) throws(Fault) in
@@ -54,7 +52,6 @@ struct VCard: ~Copyable {
   @_lifetime(borrow self)
   func value(of property: Property) -> RawSpan { text.bytes.extracting(property.value) }
 
-  /// What stands between the property's name and its value.
   @_lifetime(borrow self)
   func parameters(of property: Property) -> RawSpan { text.bytes.extracting(property.parameters) }
 

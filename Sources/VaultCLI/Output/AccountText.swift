@@ -19,7 +19,6 @@ enum AccountText {
     return "\(flow.parcels + flow.texts), \(Measures.size(UInt64(clamping: flow.bytes)))"
   }
 
-  /// How it stands.
   static func state(_ account: AccountSummary) -> String {
     switch account.state {
     case .loggedOut: return "logged out"
@@ -70,8 +69,7 @@ enum FriendText {
   static func table(_ friends: [FriendSummary]) -> TextTable {
     var table = TextTable("FRIEND", "NAME", "PEER", "STATE", "THERE")
     for friend in friends {
-      table.add(
-        friend.address, friend.name ?? "-", friend.peer ?? "-", state(friend), friend.presence ?? "-")
+      table.add(friend.address, friend.name ?? "-", friend.peer ?? "-", state(friend), friend.presence ?? "-")
     }
     return table
   }
@@ -88,7 +86,6 @@ enum FriendText {
     }
   }
 
-  /// What came of adding it.
   static func sentence(_ friend: FriendSummary) -> String {
     let sealed = friend.peer.map { "; what you send to \($0) goes there sealed" } ?? ""
     return switch friend.subscription {

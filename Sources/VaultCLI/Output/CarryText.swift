@@ -4,9 +4,7 @@ import SecretVault
 /// What this device carries for others, in lines for people.
 enum CarryText {
   /// `meetings`: the log, for diagnostics only.
-  static func lines(
-    _ status: CarryStatus, meetings: [MeetingLine]?, isCut: Bool = false, now: Int64
-  ) -> [String] {
+  static func lines(_ status: CarryStatus, meetings: [MeetingLine]?, isCut: Bool, now: Int64) -> [String] {
     let (limits, account) = (status.limits, status.account)
     let used = "\(size(status.carriedBytes)) of \(size(limits.bytes)) used, \(Measures.count(status.carried, "parcel"))"
     let lines = TextTable.facts([
@@ -23,7 +21,6 @@ enum CarryText {
     return lines + [""] + encounters(status, now: now) + [""] + MeetingText.lines(meetings, isCut: isCut)
   }
 
-  /// Whom this device has met.
   private static func encounters(_ status: CarryStatus, now: Int64) -> [String] {
     guard !status.encounters.isEmpty else { return ["nobody was met yet"] }
     var table = TextTable("MET", "LAST", "AGAIN")
@@ -64,23 +61,14 @@ enum CarryText {
 }
 
 extension CarryStatus {
-  /// `meetings`: the log, for diagnostics only.
   func json(meetings: [MeetingLine]? = nil) -> JSONValue {
-    var members: [JSONValue.Member] = [
-      .init(key: "on", value: .bool(isOn)), .init(key: "paused", value: JSONValue(pausedBecause)),
-      .init(key: "battery", value: JSONValue(battery)),
-      .init(
-        key: "carried",
-        value: ["count": JSONValue(carried), "bytes": JSONValue(carriedBytes), "leftToday": JSONValue(leftToday)]),
-      .init(key: "limits", value: limits.json),
-      .init(key: "overFairShare", value: .bool(isOverFairShare)),
-      .init(key: "counters", value: account.json),
+    let json: JSONValue = [
+      "on": .bool(isOn), "paused": JSONValue(pausedBecause), "battery": JSONValue(battery),
+      "carried": ["count": JSONValue(carried), "bytes": JSONValue(carriedBytes), "leftToday": JSONValue(leftToday)],
+      "limits": limits.json, "overFairShare": .bool(isOverFairShare), "counters": account.json,
     ]
-    if let meetings {
-      members.append(.init(key: "encounters", value: .array(encounters.map(\.json))))
-      members.append(.init(key: "meetings", value: .array(meetings.map(\.json))))
-    }
-    return .object(members)
+    guard let meetings else { return json }
+    return json.adding("encounters", .array(encounters.map(\.json))).adding("meetings", .array(meetings.map(\.json)))
   }
 }
 

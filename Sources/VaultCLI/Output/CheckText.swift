@@ -5,9 +5,8 @@ struct CheckText {
   /// Whether each result begins with the secret's name: where there may be several.
   let namesSecrets: Bool
   /// Whose device each peer is, by name: only of people with several.
-  var people: [String: String] = [:]
+  let people: [String: String]
 
-  /// What a drill doesn't promise.
   static let caution =
     "this is how it stands now: a holder may be gone tomorrow, and only the pieces that were drawn have been seen"
 
@@ -42,10 +41,8 @@ struct CheckText {
   }
 
   /// Why those who were introduced count for nothing here.
-  static let introductionsOff =
-    "the setting introductions is off ('vault settings set introductions on' changes that)"
+  static let introductionsOff = "the setting introductions is off ('vault settings set introductions on' changes that)"
 
-  /// Whether it needs this device.
   static func elsewhere(_ isRecoverable: Bool?) -> String {
     switch isRecoverable {
     case true?: "without this device: recoverable, by a holder that knows and can call enough of the others"
@@ -85,7 +82,6 @@ struct CheckText {
       holder.peer ?? "this device", holder.index.map { "\($0)" } ?? "-", Self.result(holder, of: report.pieceCount))
   }
 
-  /// What came of asking one holder.
   static func result(_ holder: HolderCheck, of count: UInt64) -> String {
     let reason = holder.reason ?? ""
     switch holder.state {
@@ -107,8 +103,7 @@ extension HolderCheck {
     [
       "peer": JSONValue(peer), "index": JSONValue(index), "state": .string(state.rawValue),
       "provedShare": .bool(hasProvedShare), "piecesSeen": .integer(Int64(piecesSeen)), "reason": JSONValue(reason),
-      "listensNowhere": .bool(listensNowhere),
-      "knowsHolders": JSONValue(reach.map { Int($0.known) }),
+      "listensNowhere": .bool(listensNowhere), "knowsHolders": JSONValue(reach.map { Int($0.known) }),
       "canDialHolders": JSONValue(reach.map { Int($0.dialable) }),
     ]
   }

@@ -9,9 +9,7 @@ struct Console: Sendable {
   /// Whether notes and progress are left out.
   let quiet: Bool
 
-  /// Whether standard output is a terminal.
   static var outputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
-  /// Whether standard error is a terminal.
   static var errorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
   /// Whether a person sits at standard input.
   static var inputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
@@ -74,28 +72,31 @@ struct Console: Sendable {
     try? write(line + "\n", to: STDERR_FILENO)
   }
 
-  /// Writes all of a text.
   static func write(_ text: String, to descriptor: Int32) throws {
     try write(Array(text.utf8), to: descriptor)
   }
 
-  /// Writes all bytes, whatever pieces the descriptor takes.
   static func write(_ bytes: [UInt8], to descriptor: Int32) throws {
-    var done = 0
-    while done < bytes.count {
-      let written = bytes.withUnsafeBytes {
-        Glibc.write(descriptor, $0.baseAddress?.advanced(by: done), $0.count - done)
-      }
-      if written < 0 {
-        if errno == EINTR { continue }
-        if errno == EAGAIN {
-          var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-          _ = poll(&waiting, 1, -1)
+    try write(bytes.span.bytes, to: descriptor)
+  }
+
+  /// Writes all of it, straight from where it lies, whatever pieces the descriptor takes.
+  static func write(_ bytes: RawSpan, to descriptor: Int32) throws {
+    try bytes.withUnsafeBytes { bytes in
+      var done = 0
+      while done < bytes.count {
+        let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+        if count >= 0 {
+          done += count
           continue
         }
-        throw VaultError(.inputOutput, "cannot write the result: \(SystemError.text(errno))")
+        if errno == EINTR { continue }
+        guard errno == EAGAIN else {
+          throw VaultError(.inputOutput, "cannot write the result: \(SystemError.text(errno))")
+        }
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        _ = poll(&waiting, 1, -1)
       }
-      done += written
     }
   }
 }

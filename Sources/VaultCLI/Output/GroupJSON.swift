@@ -44,8 +44,7 @@ extension GroupStatus.Server {
     [
       "address": .string(address), "isCurrent": .bool(isCurrent),
       "answeredAt": JSONValue(lastAnswer.map { Timestamp.exact(Int64(clamping: $0)) }), "error": JSONValue(lastError),
-      "refusal": JSONValue(refusal),
-      "damagedShares": JSONValue(damagedShares),
+      "refusal": JSONValue(refusal), "damagedShares": JSONValue(damagedShares),
     ]
   }
 }
@@ -81,8 +80,7 @@ extension GroupRemoval {
 extension InvitationReport {
   func json(_ group: GroupFacts) -> JSONValue {
     [
-      "group": .string(group.id), "peer": .string(peer), "isDelivered": .bool(isDelivered),
-      "isMember": .bool(isMember),
+      "group": .string(group.id), "peer": .string(peer), "isDelivered": .bool(isDelivered), "isMember": .bool(isMember),
       "problem": JSONValue(problem?.reason),
     ]
   }

@@ -23,7 +23,6 @@ enum GroupText {
   /// The command by which somebody joins a group, whose name is its owner's choice.
   static func joining(_ name: String) -> String { "vault group join \(shellQuoted(name))" }
 
-  /// The beginning of the command by which somebody is invited to one.
   static func inviting(_ name: String) -> String { "vault group invite \(shellQuoted(name))" }
 
   private static func owner(_ group: GroupFacts, _ invitations: [WaitingInvitation]) -> String {
@@ -49,9 +48,7 @@ enum GroupText {
         "\(current): any \(status.threshold) are enough to read, \(status.sufficient) to send; they keep messages for "
           + DurationText.text(Int64(status.ttl) * 1000)
       ),
-      ("to send", waiting(status)),
-      ("missing", missing(status)),
-      ("key", "number \(status.epoch)"),
+      ("to send", waiting(status)), ("missing", missing(status)), ("key", "number \(status.epoch)"),
     ]
     if let confirmed = status.lastConfirm {
       facts.append(("confirmed", Timestamp.minute(Int64(clamping: confirmed))))
@@ -73,7 +70,7 @@ enum GroupText {
     return status.missing == 0 ? "nothing" : count
   }
 
-  /// What there is to say after this device's database was put back from a copy; nil if it wasn't, or everything is here again.
+  /// For a group that was put back from a copy; nil if it wasn't, or everything is here again.
   static func putBack(_ status: GroupStatus) -> String? {
     guard let time = status.putBack, status.missing > 0 || !status.isMissingKnown else { return nil }
     return
@@ -95,8 +92,7 @@ enum GroupText {
       if server.lastError == nil, let refusal = server.refusal { state += ", but takes nothing: \(refusal)" }
       if !server.isCurrent { state = "left: " + state }
       if server.damagedShares > 0 { state += "; " + Measures.count(server.damagedShares, "damaged share") }
-      table.add(
-        server.address, server.lastAnswer.map { Timestamp.minute(Int64(clamping: $0)) } ?? "never", state)
+      table.add(server.address, server.lastAnswer.map { Timestamp.minute(Int64(clamping: $0)) } ?? "never", state)
     }
     return table
   }

@@ -38,8 +38,7 @@ extension ItemReport {
   var json: JSONValue {
     [
       "item": item.map(\.json) ?? .null, "key": .string(key), "path": JSONValue(path),
-      "suggestedName": .string(suggestedName), "bytes": JSONValue(byteCount),
-      "originalName": JSONValue(originalName),
+      "suggestedName": .string(suggestedName), "bytes": JSONValue(byteCount), "originalName": JSONValue(originalName),
     ]
   }
 }

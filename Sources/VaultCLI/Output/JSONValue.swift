@@ -8,17 +8,13 @@ enum JSONValue: Hashable, Sendable {
   case array([JSONValue])
   case object([Member])
 
-  /// A key and its value.
   struct Member: Hashable, Sendable {
     let key: String
     let value: JSONValue
   }
 
-  /// An optional text: null if there is none.
   init(_ text: String?) { self = text.map { .string($0) } ?? .null }
-  /// An optional number: null if there is none.
   init(_ number: Int?) { self = number.map { .integer(Int64($0)) } ?? .null }
-  /// Texts in order.
   init(_ texts: [String]) { self = .array(texts.map { .string($0) }) }
   /// A count of bytes; beyond Int64 there are no files.
   init(_ number: UInt64) { self = .integer(Int64(clamping: number)) }
@@ -28,6 +24,12 @@ enum JSONValue: Hashable, Sendable {
     var result = ""
     write(to: &result)
     return result
+  }
+
+  /// An object with one more key, at its end.
+  func adding(_ key: String, _ value: JSONValue) -> JSONValue {
+    guard case .object(let members) = self else { return self }
+    return .object(members + [Member(key: key, value: value)])
   }
 
   private func write(to output: inout String) {
@@ -82,7 +84,8 @@ enum JSONValue: Hashable, Sendable {
     output += "\""
   }
 
-  private static func padded(_ unit: UInt16) -> String {
+  /// Four hexadecimal digits.
+  static func padded(_ unit: UInt16) -> String {
     let digits = String(unit, radix: 16)
     return String(repeating: "0", count: 4 - digits.count) + digits
   }

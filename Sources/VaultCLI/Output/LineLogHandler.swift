@@ -1,4 +1,3 @@
-import Glibc
 import Logging
 import VaultDaemon
 
@@ -7,7 +6,6 @@ struct LineLogHandler: LogHandler {
   var metadata: Logger.Metadata = [:]
   var logLevel: Logger.Level
 
-  /// The program's logger.
   static func logger(level: Logger.Level) -> Logger {
     Logger(label: "vault") { _ in LineLogHandler(logLevel: level) }
   }

@@ -67,6 +67,5 @@ enum Measures {
       + fraction
   }
 
-  /// A number below 100 with two digits.
   static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 }

@@ -26,7 +26,7 @@ struct MessagePage {
   /// The text of a message; a file may be without one. One that is damaged doesn't hide the others.
   private static func text(
     of message: MessageSummary, _ vault: Vault, _ console: Console
-  ) throws -> (text: VaultProtocol.HeldSecret?, isDamaged: Bool) {
+  ) throws -> (text: HeldSecret?, isDamaged: Bool) {
     do { return (try vault.messages.messageText(message.number), false) } catch
       where VaultError(error).code == .damaged
     {
@@ -35,13 +35,11 @@ struct MessagePage {
     }
   }
 
-  /// Says that a message is damaged.
   static func warn(_ number: Int64, _ console: Console) {
     console.warning("message \(number) is damaged in this device's store")
   }
 
-  /// Shows one message.
-  private mutating func add(_ message: MessageSummary, _ text: VaultProtocol.HeldSecret?) throws {
+  private mutating func add(_ message: MessageSummary, _ text: HeldSecret?) throws {
     var page = try SecretText(capacity: 256 + (text?.bytes.count ?? 0) * 2)
     if console.json {
       try page.append(count == 0 ? "[" : ",")
@@ -60,7 +58,6 @@ struct MessagePage {
     count += 1
   }
 
-  /// Ends the page.
   func finish() throws {
     if console.json { try Console.write(count == 0 ? "[]\n" : "]\n", to: STDOUT_FILENO) }
   }
@@ -86,12 +83,10 @@ struct MessagePage {
 
   private static func write(_ page: consuming SecretText) throws {
     let bytes = try page.finish()
-    try SecretStream.write(bytes.bytes, to: STDOUT_FILENO)
+    try Console.write(bytes.bytes, to: STDOUT_FILENO)
   }
 
-  private static func append(
-    lines text: borrowing SecretBytes, to page: inout SecretText, width: Int?
-  ) throws {
+  private static func append(lines text: borrowing SecretBytes, to page: inout SecretText, width: Int?) throws {
     try page.append(lines: text.bytes, width: width)
   }
 
@@ -100,9 +95,7 @@ struct MessagePage {
   }
 
   /// A message as an object of JSON, with its text as the last key.
-  private static func append(
-    _ message: MessageSummary, _ text: VaultProtocol.HeldSecret?, to page: inout SecretText
-  ) throws {
+  private static func append(_ message: MessageSummary, _ text: HeldSecret?, to page: inout SecretText) throws {
     try page.append(String(message.json.text.dropLast()) + ",\"text\":")
     if let text { try append(json: text.bytes, to: &page) } else { try page.append("null") }
     try page.append("}")

@@ -6,23 +6,11 @@ struct MessageTally: Hashable {
   static let limit = 1000
 
   /// Messages that have come and weren't read.
-  let new: Int
+  var new = 0
   /// Messages from here that haven't arrived.
-  let waiting: Int
+  var waiting = 0
   /// Parcels carried for others.
-  let carried: Int
-
-  /// With these numbers.
-  init(new: Int = 0, waiting: Int = 0, carried: Int = 0) {
-    (self.new, self.waiting, self.carried) = (new, waiting, carried)
-  }
-
-  init(_ vault: Vault) throws {
-    let outbox = try vault.messages.outbox()
-    self.init(
-      new: try vault.messages.messages(with: nil, unreadOnly: true, search: nil, limit: Self.limit).count,
-      waiting: outbox.messages.count, carried: outbox.carried.count)
-  }
+  var carried = 0
 
   /// For people; nil if there is nothing to say.
   var words: String? {
@@ -35,5 +23,14 @@ struct MessageTally: Hashable {
 
   var json: JSONValue {
     ["new": JSONValue(new), "waiting": JSONValue(waiting), "carried": JSONValue(carried)]
+  }
+}
+
+extension MessageTally {
+  init(_ vault: Vault) throws {
+    let outbox = try vault.messages.outbox()
+    self.init(
+      new: try vault.messages.messages(with: nil, unreadOnly: true, search: nil, limit: Self.limit).count,
+      waiting: outbox.messages.count, carried: outbox.carried.count)
   }
 }

@@ -41,7 +41,6 @@ enum MessageWords {
   /// The same behind a comma; nothing while nobody knows.
   private static func comma(_ way: String?) -> String { way.map { ", " + $0 } ?? "" }
 
-  /// How a message stands, in a few words.
   static func state(_ message: MessageSummary) -> String {
     switch message.state {
     case "waiting": return "waits here" + until(message)
@@ -58,14 +57,12 @@ enum MessageWords {
     }
   }
 
-  /// What has been done to bring it there.
   private static func underway(_ message: MessageSummary) -> String {
     // Confirmed by nobody yet: who has it may carry it, and may not.
     if !message.carriers.isEmpty { return "on its way, given to \(list(message.carriers)) to carry" }
     return "on its way" + (way(message).map { " " + $0 } ?? "")
   }
 
-  /// How much of a file has arrived.
   private static func parts(_ message: MessageSummary) -> String {
     guard message.parts > 1, message.partsDone > 0 else { return "" }
     return ", \(message.partsDone) of \(message.parts) parts have arrived"
@@ -123,12 +120,11 @@ enum MessageWords {
     }
   }
 
-  /// All that is known about one message.
   static func facts(_ message: MessageSummary) -> [(name: String, value: String)] {
     var facts: [(name: String, value: String)] = [
       ("number", "\(message.number)"), (message.isMine ? "to" : "from", other(message)), ("state", state(message)),
     ]
-    if let file = file(message) { facts.append(("kind", file)) } else { facts.append(("kind", "text")) }
+    facts.append(("kind", file(message) ?? "text"))
     facts.append(("sent", moment(message.sentAt)))
     if !message.isMine { facts.append(("received", moment(message.storedAt))) }
     if message.isMine { facts.append(("delivered", moment(message.deliveredAt))) }

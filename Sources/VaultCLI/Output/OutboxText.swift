@@ -29,7 +29,6 @@ enum OutboxText {
     return lines + ["", carried(outbox.carried, now: now)]
   }
 
-  /// What a message is, in a word or two.
   private static func what(_ message: MessageSummary) -> String {
     switch message.kind {
     case .text: "text"
@@ -38,7 +37,6 @@ enum OutboxText {
     }
   }
 
-  /// What a parcel is for.
   static func kind(_ kind: String) -> String {
     switch kind {
     case "deposit": "a share to keep"

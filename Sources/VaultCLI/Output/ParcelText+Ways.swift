@@ -1,3 +1,4 @@
+import ArgumentParser
 import SecretVault
 import VaultGroups
 import VaultXMPP
@@ -12,8 +13,8 @@ extension ParcelText {
 
   // MARK: - The end of a command that shares
 
-  /// Hands what is undelivered to the account and to groups, and says of each share which way it goes. The id was printed when there was one;
-  /// with JSON the result is, when that is known.
+  /// Hands what is undelivered to the account and to groups, says of each share which way it goes, and ends with the code of
+  /// what came of it. The id was printed when there was one; with JSON the result is, when that is known.
   static func conclude(
     _ report: ShareReport, for what: String, _ vault: Vault, _ console: Console, _ watch: SharingWatch,
     json: (ShareReport, ParcelText) -> JSONValue
@@ -22,6 +23,7 @@ extension ParcelText {
     let (newer, text) = await handed([report], for: what, vault, console)
     watch.end()
     if console.json { try console.result(json(newer[0], text)) }
+    try end(with: ExitCodes.code(of: report))
   }
 
   /// The same for those that were shared before. Prints their ids.
@@ -32,6 +34,11 @@ extension ParcelText {
     if !console.json { try console.result(reports.map(\.id), json: .null) }
     let (newer, text) = await handed(reports, for: what, vault, console)
     if console.json { try console.result(json(newer, text)) }
+    try end(with: ExitCodes.code(of: reports))
+  }
+
+  private static func end(with code: Int32) throws {
+    if code != ExitCodes.done { throw ExitCode(code) }
   }
 
   private static func handed(

@@ -3,11 +3,8 @@ import Sodium
 
 /// What waits for peers who are away, and goes by parcel: through an account, through groups that they are in, or with carriers.
 struct ParcelText {
-  /// The names of groups, by their ids in this vault.
-  private let names: [String: String]
-
-  /// With these names. Where one is missing its id takes its place.
-  init(names: [String: String] = [:]) { self.names = names }
+  /// The names of groups, by their ids in this vault. Where one is missing its id takes its place.
+  var names: [String: String] = [:]
 
   func name(_ way: ParcelWay) -> String {
     let id = hexadecimal(way.folder)
@@ -15,9 +12,7 @@ struct ParcelText {
   }
 
   /// Where a share is that isn't there yet.
-  func words(_ way: ParcelWay) -> String {
-    "\(short(way)), since \(Timestamp.minute(way.since))"
-  }
+  func words(_ way: ParcelWay) -> String { "\(short(way)), since \(Timestamp.minute(way.since))" }
 
   /// The same of whoever is asked to prove its keys before it gets a share.
   func probeWords(_ way: ParcelWay) -> String {

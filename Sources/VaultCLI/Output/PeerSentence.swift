@@ -4,13 +4,11 @@ import VaultProtocol
 /// What a peer did, as a sentence. The vault's reasons are written to be read behind the peer's name, as in
 /// `Bob did not answer in time`; two kinds begin with a word of their own.
 enum PeerSentence {
-  /// What a peer did that it should not have done.
   static func problem(_ peer: String, _ reason: String) -> String {
     if let why = rest(of: reason, behind: "unreachable: ") { return "\(peer) could not be reached (\(why))" }
     return reason == "unreachable" ? "\(peer) could not be reached" : "\(peer) \(reason)"
   }
 
-  /// One peer's share and where it is.
   static func delivery(_ peer: String, share: String, in state: Delivery.State, reason: String?) -> String {
     switch state {
     case .delivered: return "\(peer) has \(share)"
@@ -25,12 +23,12 @@ enum PeerSentence {
     }
   }
 
-  /// Whether a peer said what everybody says who has nothing to give: no reason to be alarmed.
+  /// Whether a peer said what everybody says who has nothing to give: nothing to warn of.
   static func hasNothing(_ reason: String) -> Bool {
     reason == "refused: " + RefusalReason.unavailable.explanation
   }
 
-  /// The system's words, if `reason` says that nobody was there.
+  /// What follows `prefix`; nil if `reason` doesn't begin with it.
   static func rest(of reason: String, behind prefix: String) -> String? {
     reason.hasPrefix(prefix) ? String(reason.dropFirst(prefix.count)) : nil
   }

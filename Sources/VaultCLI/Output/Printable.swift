@@ -29,8 +29,9 @@ enum Printable {
   }
 
   /// Somebody's words within a sentence of this program: in quotes that they can't end, with one blank for many, which
-  /// would push what comes behind them out of sight, and cut to `limit` scalars.
-  static func quoted(_ text: String, limit: Int = 64) -> String {
+  /// would push what comes behind them out of sight, and cut to 64 scalars.
+  static func quoted(_ text: String) -> String {
+    let limit = 64
     var words = ""
     var count = 0
     var isBlankDue = false
@@ -100,9 +101,9 @@ enum Printable {
     }
   }
 
-  /// The most columns that a terminal gives a scalar, whatever stands around it. Many know only older marks or join no emoji, some tell wide
-  /// scalars from others by tables of their own, and behind most scalars a selector can ask for a picture: nothing counts for less than one column,
-  /// and beyond the alphabets two is the rule.
+  /// The most columns that a terminal gives a scalar, whatever stands around it. Many know only older marks or join no emoji,
+  /// some have their own tables of wide scalars, and behind most scalars a selector can ask for a picture: so nothing counts
+  /// for less than one column, and beyond the alphabets two is the rule.
   static func mostColumns(_ scalar: Unicode.Scalar) -> Int {
     if scalar.isASCII { return 1 }
     switch scalar.value {

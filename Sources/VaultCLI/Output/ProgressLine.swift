@@ -25,7 +25,6 @@ final class ProgressLine: Sendable {
   private let isWanted: Bool
   private let state = Mutex(State())
 
-  /// A line that begins with `label`.
   init(_ label: String, _ console: Console) {
     self.label = label
     isWanted = !console.quiet && Console.errorIsTerminal
@@ -53,9 +52,7 @@ final class ProgressLine: Sendable {
   /// `encrypting  45%  123 MB of 270 MB  80 MB/s  0:02 left`
   static func text(_ label: String, done: UInt64, total: UInt64?, seconds: Double) -> String {
     let rate = seconds > 0 ? Double(done) / seconds : 0
-    guard let total, total > 0 else {
-      return "\(label)  \(Measures.size(done))  \(Measures.rate(rate))"
-    }
+    guard let total, total > 0 else { return "\(label)  \(Measures.size(done))  \(Measures.rate(rate))" }
     let taken = min(done, total)
     let share = Int(Double(taken) / Double(total) * 100)
     let left = rate > 0 ? Measures.clock(Double(total - taken) / rate) : "-:--"

@@ -103,8 +103,7 @@ extension RecoveryReport {
   var json: JSONValue {
     [
       "secret": secret.json, "path": JSONValue(path), "suggestedName": .string(suggestedName),
-      "bytes": JSONValue(byteCount), "originalName": JSONValue(originalName),
-      "holders": .array(holders.map(\.json)),
+      "bytes": JSONValue(byteCount), "originalName": JSONValue(originalName), "holders": .array(holders.map(\.json)),
     ]
   }
 }

@@ -121,7 +121,6 @@ struct SecretListText {
     }
   }
 
-  /// The list for people, headings first.
   func table(now: Int64) -> [[UInt8]] {
     guard !lines.isEmpty else { return [] }
     let parts = inParallel { range in cells(range, now: now) }
@@ -214,9 +213,7 @@ struct SecretListText {
 /// The words of ``Measures/ago(_:now:)``, which are the same for many moments.
 private struct AgeMemory {
   let now: Int64
-  private var known: [Int64: [UInt8]] = [:]
-
-  init(now: Int64) { self.now = now }
+  var known: [Int64: [UInt8]] = [:]
 
   mutating func text(_ then: Int64) -> [UInt8] {
     let (difference, overflow) = now.subtractingReportingOverflow(then)

@@ -1,9 +1,8 @@
 import Glibc
-import SecretVault
 
-/// Somebody's lines between those of this program. Where the width of the terminal is known, long ones are broken here, so that the terminal
-/// doesn't do it: none of their rows begins at the left, where a row could pass for one of this program's. Terminals differ in how wide they draw
-/// things, so that a row counts as wide as any of them draws it, and is at worst short.
+/// Somebody's lines between those of this program. Where the terminal's width is known, long ones are broken here and not
+/// by the terminal: a row that began at its left edge could pass for one of this program's. Terminals differ in how wide
+/// they draw things, so a row counts as wide as any of them draws it, and is at worst short.
 extension SecretText {
   /// What stands before each row.
   static let indent = "    "
@@ -51,8 +50,6 @@ extension SecretText {
     try append(Self.spelled(scalar))
   }
 
-  private static func spelled(_ scalar: Unicode.Scalar) -> String { "\\u{" + String(scalar.value, radix: 16) + "}" }
-
   /// Before which scalars a row is broken: behind a blank, or, in what has none, where the row is full.
   private static func breaks(_ bytes: RawSpan, columns: Int) throws -> [Int] {
     var row = Row(limit: columns)
@@ -66,15 +63,13 @@ extension SecretText {
   private struct Row {
     let limit: Int
     var breaks: [Int] = []
-    private var number = 0
-    private var column = 0
-    private var start = 0
+    var number = 0
+    var column = 0
+    var start = 0
     /// Behind the last blank, and the column there.
-    private var blank: (number: Int, column: Int)?
+    var blank: (number: Int, column: Int)?
     /// The scalar that marks, joiners and the like belong to, and the column there.
-    private var base = (number: 0, column: 0)
-
-    init(limit: Int) { self.limit = limit }
+    var base = (number: 0, column: 0)
 
     mutating func add(_ scalar: Unicode.Scalar, _ isHarmless: Bool) {
       defer { number += 1 }

@@ -4,7 +4,8 @@ import SecretVault
 struct SharePlanText {
   let plan: SharePlan
 
-  /// `3 shares, 2 of them are needed: you, Bob, Carol`; where somebody has several, `4 shares for 3 people, …: you, Bob, Carol and Carol-2`
+  /// `3 shares, 2 of them are needed: you, Bob, Carol`; where somebody has several devices, `4 shares for 3 people, …: you,
+  /// Bob, Carol and Carol-2`
   var heading: String {
     let people = (plan.keepsOwnShare ? [["you"]] : []) + people.map { $0.map(\.name) }
     let count =
@@ -63,10 +64,8 @@ struct SharePlanText {
 
   // MARK: - The question
 
-  /// What asks the user, for a command that has chosen nobody; nil if somebody was chosen, if the user has said yes, or if there is no terminal.
-  static func question(
-    chosen: [String], saysYes: Bool
-  ) -> (@Sendable (SharePlan) async throws -> Void)? {
+  /// Asks the user; nil if recipients were chosen, if the user has said yes, or if there is no terminal.
+  static func question(chosen: [String], saysYes: Bool) -> (@Sendable (SharePlan) async throws -> Void)? {
     guard chosen.isEmpty, !saysYes, Question.isPossibleBesideInput else { return nil }
     return { (plan) async throws in
       let text = SharePlanText(plan: plan)

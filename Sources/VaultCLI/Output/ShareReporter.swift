@@ -8,8 +8,7 @@ struct ShareReporter: Sendable {
   private let sealing: ProgressLine
   private let sending: ProgressLine
 
-  /// A reporter for one secret. The lines say its name if it is not the only one that the command is about. `isPlanAsked`: a question shows
-  /// who gets a share.
+  /// `secret` is the name of one of several. `isPlanAsked`: a question shows who gets a share.
   init(_ console: Console, secret: String? = nil, isPlanAsked: Bool = false) {
     self.console = console
     self.secret = secret
@@ -39,7 +38,6 @@ struct ShareReporter: Sendable {
     }
   }
 
-  /// The last word.
   func conclude(_ report: ShareReport) {
     if report.sourceRemoved { console.note("removed the source file") }
     if let reason = report.sourceRemovalFailure { console.warning("the source file is still there: \(reason)") }
@@ -48,7 +46,8 @@ struct ShareReporter: Sendable {
     for line in Self.limits(report) { console.note(line) }
   }
 
-  /// What it takes to recover it. This device knows everybody who has a share; the others know one another where they were introduced.
+  /// What it takes to recover it. This device knows everybody who has a share; the others know one another if they were
+  /// introduced.
   private static func rule(_ report: ShareReport) -> String {
     if report.threshold == report.shareCount { return "all of them are needed" }
     if report.areHoldersIntroduced { return "any \(report.threshold) recover it" }
@@ -69,7 +68,6 @@ struct ShareReporter: Sendable {
     return lines
   }
 
-  /// One peer's result.
   static func text(_ delivery: Delivery, of secret: String? = nil) -> String {
     let share = "share \(delivery.index)" + (secret.map { " of \($0)" } ?? "")
     return PeerSentence.delivery(delivery.peer, share: share, in: delivery.state, reason: delivery.reason)

@@ -17,7 +17,7 @@ enum StatusText {
     let waiting = status.peers.filter { $0.waiting > 0 }
     var facts: [(name: String, value: String)] = [
       ("this device", card.label), ("fingerprint", status.identity.fingerprint),
-      ("addresses", card.addresses.isEmpty ? "none published" : list(card.addresses.map { PeerText.text($0) })),
+      ("addresses", card.addresses.isEmpty ? "none published" : PeerText.list(card.addresses)),
       ("daemon", daemon(status.daemon, now: now)), ("bluetooth", BluetoothText.words(status)),
       ("peers", "\(status.peers.count), \(proven) of them proven"),
       ("secrets", "\(status.secrets.count): \(dealt) shared here, \(status.secrets.count - dealt) kept for others"),
@@ -40,9 +40,7 @@ enum StatusText {
       facts.append(("requests", "\(status.requests.count) to decide about: see 'vault requests'"))
     }
     if !groups.isEmpty { facts.append(("groups", list(groups.map(group)))) }
-    if invitations > 0 {
-      facts.append(("invitations", "\(invitations) to groups: see 'vault group list'"))
-    }
+    if invitations > 0 { facts.append(("invitations", "\(invitations) to groups: see 'vault group list'")) }
     if let words = messages.words { facts.append(("messages", words)) }
     for setting in status.changedSettings { facts.append(("setting", "\(setting.key) = \(setting.value)")) }
     var lines = TextTable.facts(facts)

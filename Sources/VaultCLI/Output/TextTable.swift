@@ -3,20 +3,15 @@ struct TextTable {
   /// Scalars that a cell is cut to.
   static let cellLimit = 200
 
-  /// The heading of each column.
   let headings: [String]
   private(set) var rows: [[String]] = []
 
-  /// A table without rows.
   init(_ headings: String...) { self.headings = headings }
-
-  /// A table without rows.
   init(headings: [String]) { self.headings = headings }
 
-  /// Adds a row. Every cell is escaped: cells come from peers.
   mutating func add(_ cells: String...) { add(row: cells) }
 
-  /// Adds a row. Every cell is escaped: cells come from peers.
+  /// Every cell is escaped: cells come from peers.
   mutating func add(row cells: [String]) {
     rows.append(cells.map { Printable.escape($0, limit: Self.cellLimit) })
   }

@@ -1,9 +1,7 @@
-import SecretVault
 import VaultDaemon
 
 /// What is unlocked and until when, for people and as JSON.
 struct UnlockedList {
-  /// One thing that is unlocked.
   struct Line {
     /// The secret's id; nil for the vault itself.
     let id: String?
@@ -30,7 +28,6 @@ struct UnlockedList {
 
     fileprivate var endJSON: JSONValue { JSONValue(end.map { Timestamp.exact($0) }) }
 
-    /// A secret that is unlocked.
     var json: JSONValue {
       ["id": JSONValue(id), "description": JSONValue(description), "until": endJSON]
     }
@@ -42,7 +39,6 @@ struct UnlockedList {
   private let timeout: UInt64
   private let secrets: [Line]
 
-  /// The list of what an agent says, with the descriptions that are known.
   init(_ status: AgentStatus, descriptions: [String: String], hasPassphrase: Bool, now: Int64) {
     self.hasPassphrase = hasPassphrase
     timeout = status.timeout
@@ -50,12 +46,10 @@ struct UnlockedList {
       hasPassphrase
       ? status.passphrase.map { Line(id: nil, description: nil, remaining: $0, now: now) } : nil
     secrets = status.secrets.map {
-      Line(
-        id: $0.id.description, description: descriptions[$0.id.description], remaining: $0.remaining, now: now)
+      Line(id: $0.id.description, description: descriptions[$0.id.description], remaining: $0.remaining, now: now)
     }
   }
 
-  /// The lines for people.
   var lines: [String] {
     var table = TextTable("UNLOCKED", "DESCRIPTION", "UNTIL")
     if let vault { table.add("the vault", "", vault.time) }
@@ -69,7 +63,6 @@ struct UnlockedList {
     return ["unlocked": .bool(vault != nil), "until": vault?.endJSON ?? .null]
   }
 
-  /// All of it.
   var json: JSONValue {
     [
       "vault": vaultJSON, "timeoutSeconds": JSONValue(timeout / 1000), "secrets": .array(secrets.map(\.json)),

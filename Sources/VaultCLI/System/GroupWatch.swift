@@ -2,8 +2,8 @@ import SecretVault
 import Synchronization
 import VaultGroups
 
-/// Follows an item on its way into groups, or out of one, so that a signal that ends the program says which of them have it. A group has it, or has it no more, from the moment
-/// in which that is durable on this device, whether or not servers have heard of it.
+/// Follows an item on its way into groups, or out of one, so that a signal that ends the program says which of them have it.
+/// A group has it, or has it no more, once that is durable on this device, whether or not servers have heard of it.
 final class GroupWatch: Sendable {
   private struct State {
     var done: [String] = []
@@ -38,7 +38,6 @@ final class GroupWatch: Sendable {
   /// Signals end the program as usual again.
   func end() { Interruption.say(nil) }
 
-  /// A group has it, or has it no more.
   func note(_ group: GroupFacts) {
     state.withLock { state in
       state.left.removeAll { $0 == group.name }
@@ -67,7 +66,7 @@ final class GroupWatch: Sendable {
     let (command, words) = isLeaving ? ("drop", "take it out") : ("add", "put it there")
     let commands = left.map { "'vault group \(command) \(shellQuoted($0)) \(id)'" }
     return Interruption.Farewell(
-      VaultError(
+      error: VaultError(
         .interrupted, "interrupted: " + (parts.isEmpty ? "\(item.name) is as it was" : parts.joined(separator: "; ")),
         hint: left.isEmpty ? nil : "\(words) with \(commands.joined(separator: " and "))"))
   }

@@ -38,13 +38,10 @@ enum InheritedDescriptors {
   /// Refuses a command that would read an empty input, or write nowhere, or take a file of ours for its passphrase.
   /// To be called as soon as the command is known, while nothing else is open.
   static func check(_ command: some UnlockingCommand) throws {
-    try check(
-      command, closed: closed.withLock { $0 }, isOpen: { fcntl($0, F_GETFD) >= 0 })
+    try check(command, closed: closed.withLock { $0 }, isOpen: { fcntl($0, F_GETFD) >= 0 })
   }
 
-  static func check(
-    _ command: some UnlockingCommand, closed: Set<Int32>, isOpen: (Int32) -> Bool
-  ) throws {
+  static func check(_ command: some UnlockingCommand, closed: Set<Int32>, isOpen: (Int32) -> Bool) throws {
     let needed = command.neededStreams
     if needed.contains(STDIN_FILENO), closed.contains(STDIN_FILENO) {
       throw VaultError(.usage, "- means standard input, and that is closed", hint: "give a file, or pipe something in")

@@ -25,12 +25,7 @@ enum Interruption {
   struct Farewell: Sendable {
     let error: VaultError
     /// What still belongs on standard output.
-    let result: String?
-
-    init(_ error: VaultError, result: String? = nil) {
-      self.error = error
-      self.result = result
-    }
+    var result: String?
   }
 
   /// Blocks the signals that end this program, first of all, and returns them. Those that the caller ignores are none
@@ -67,11 +62,11 @@ enum Interruption {
     redirection.withLock { $0 = handler }
   }
 
-  /// What a signal that ends the program makes it say, instead of the usual; nil goes back to that. It has about half a second.
+  /// What a signal that ends the program makes it say, in about half a second; nil goes back to the usual.
   static func say(_ words: (@Sendable () -> Farewell)?) { farewell.withLock { $0 = words } }
 
-  /// Returns when all signals that have been sent until now were taken: those that others have had at the same time, who are ready with
-  /// them, may still wait for the thread here.
+  /// Returns when all signals that have been sent until now were taken: other processes may have had the same ones, and be
+  /// done with them, while they still wait for the thread here.
   static func settle() {
     guard isWaiting.load(ordering: .acquiring) else { return }
     let number = markersSent.add(1, ordering: .acquiringAndReleasing).newValue
@@ -93,29 +88,25 @@ enum Interruption {
   }
 
   /// Ends the program as a signal does: for a handler of ``redirect(to:)`` that has done what it wanted to do before.
-  static func end() {
-    stop(Console(json: wantsJSON.load(ordering: .relaxed), quiet: false))
-  }
+  static func end() { stop(Console(json: wantsJSON.load(ordering: .relaxed), quiet: false)) }
 
   /// Waits for the end if a signal is just bringing it about: its exit code counts, and what fails now failed by it.
   static func yieldIfEnding() {
     while isEnding.load(ordering: .acquiring) { usleep(10_000) }
   }
 
-  /// Whether the caller has set a signal to be ignored.
   static func isIgnored(_ signal: Int32) -> Bool {
     var action = sigaction()
     guard sigaction(signal, nil, &action) == 0 else { return false }
     return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
-  /// Blocks these signals in this thread.
+  /// In this thread.
   static func block(_ signals: [Int32]) {
     var blocked = set(of: signals)
     pthread_sigmask(SIG_BLOCK, &blocked, nil)
   }
 
-  /// The signals as the C library wants them.
   private static func set(of signals: [Int32]) -> sigset_t {
     var set = sigset_t()
     sigemptyset(&set)
@@ -166,10 +157,10 @@ enum Interruption {
   /// What a program says that has not said otherwise.
   private static func usual() -> Farewell {
     guard let written = OutputFile.endNaming(), !written.isEmpty else {
-      return Farewell(VaultError(.interrupted, "interrupted"))
+      return Farewell(error: VaultError(.interrupted, "interrupted"))
     }
     return Farewell(
-      VaultError(
+      error: VaultError(
         .interrupted, "interrupted after all of \(written.joined(separator: ", ")) was written; it stays there"))
   }
 

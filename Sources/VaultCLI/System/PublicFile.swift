@@ -94,6 +94,30 @@ enum PublicFile {
     return try read(descriptor, limit: limit, name: path)
   }
 
+  /// The first bytes of a file, `count` at most, without waiting for any; nil if it can't be opened.
+  static func front(of path: String, count: Int) -> [UInt8]? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      filled = max(0, Glibc.read(descriptor, buffer.baseAddress, count))
+    }
+  }
+
+  /// The names in a folder; none if it can't be read.
+  static func names(in folder: String) -> [String] {
+    guard let stream = opendir(folder) else { return [] }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      names.append(name)
+    }
+    return names
+  }
+
   private static func failure(_ what: String, _ path: String) -> VaultError {
     VaultError(.inputOutput, "cannot \(what) \(path): \(SystemError.text(errno))")
   }

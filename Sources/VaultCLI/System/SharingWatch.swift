@@ -2,8 +2,8 @@ import Glibc
 import SecretVault
 import Synchronization
 
-/// Follows a sharing, so that a signal that ends the program says what has become of it: until the moment in which everything is stored
-/// nothing is shared, and behind it everything is, piece by piece.
+/// Follows a sharing, so that a signal that ends the program says what has become of it: nothing is shared until everything is
+/// stored, and from then on all of it is, piece by piece.
 final class SharingWatch: Sendable {
   private enum Stage {
     case before
@@ -46,8 +46,8 @@ final class SharingWatch: Sendable {
     if state.withLock({ $0.isInterrupted }) { Interruption.yieldIfEnding() }
   }
 
-  /// Takes note of what happens. Doesn't return from the last moment before everything is stored if a signal is ending the program. Prints the
-  /// id as soon as there is one.
+  /// Takes note of what happens, and prints the id as soon as there is one. Doesn't return from the last moment before
+  /// everything is stored if a signal is ending the program.
   func note(_ event: ShareEvent) {
     switch event {
     case .leftOut(let peer, _, _): state.withLock { $0.leftOut.append(peer) }
@@ -89,13 +89,13 @@ final class SharingWatch: Sendable {
       }
       switch stage {
       case .before:
-        return Interruption.Farewell(VaultError(.interrupted, "interrupted; nothing was shared\(remark())"))
+        return Interruption.Farewell(error: VaultError(.interrupted, "interrupted; nothing was shared\(remark())"))
       case .storing where waited < Self.patience:
         usleep(5000)
         waited += 5
       case .storing:
         return Interruption.Farewell(
-          VaultError(
+          error: VaultError(
             .interrupted, "interrupted while it was stored\(remark())", hint: "'vault list' shows whether it is shared")
         )
       case .shared(let id): return farewell(of: id, leftOut, prints: prints)
@@ -107,9 +107,13 @@ final class SharingWatch: Sendable {
     let report = try? vault.sharing.sharing(id, leftOut: leftOut)
     let state = report.map { Self.words($0) } ?? "what isn't delivered waits here"
     var result: String?
-    if !console.json { result = prints ? id : nil } else if let report { result = Self.interrupted(json(report)).text }
+    if !console.json {
+      result = prints ? id : nil
+    } else if let report {
+      result = json(report).adding("interrupted", true).text
+    }
     return Interruption.Farewell(
-      VaultError(
+      error: VaultError(
         .interrupted, "interrupted after it was shared as \(id): \(state)\(remark())",
         hint: report?.deliveries.allSatisfy({ $0.state == .delivered }) == true ? nil : Self.hint(id)),
       result: result)
@@ -137,11 +141,5 @@ final class SharingWatch: Sendable {
     }
     if !refused.isEmpty { parts.append("\(MessageWords.list(refused)) refused") }
     return parts.joined(separator: "; ")
-  }
-
-  /// The result of a command, marked.
-  private static func interrupted(_ result: JSONValue) -> JSONValue {
-    guard case .object(let members) = result else { return result }
-    return .object(members + [JSONValue.Member(key: "interrupted", value: .bool(true))])
   }
 }

@@ -23,8 +23,7 @@ enum Passphrase: Hashable, Sendable {
       }
       return try terminal.secretLine("Passphrase: ")
     case .descriptor(let descriptor): return try Self.read(from: descriptor, noun: "passphrase", console)
-    case .file(let path):
-      return try Self.read(fileAt: path, noun: "passphrase", console)
+    case .file(let path): return try Self.read(fileAt: path, noun: "passphrase", console)
     }
   }
 
@@ -49,15 +48,12 @@ enum Passphrase: Hashable, Sendable {
     return passphrase
   }
 
-  /// Two questions on a terminal that must have the same answer.
   static func askTwice(_ terminal: borrowing Terminal) throws -> SecretBytes {
     try askTwice(terminal, noun: "passphrase", question: "New passphrase: ")
   }
 
   /// The same for something else that is as secret.
-  static func askTwice(
-    _ terminal: borrowing Terminal, noun: String, question: String
-  ) throws -> SecretBytes {
+  static func askTwice(_ terminal: borrowing Terminal, noun: String, question: String) throws -> SecretBytes {
     let first = try terminal.secretLine(question, noun: noun)
     guard first.count > 0 else { return first }
     let second = try terminal.secretLine("The same again, to confirm: ", noun: noun)
@@ -68,9 +64,7 @@ enum Passphrase: Hashable, Sendable {
   }
 
   /// A descriptor may be a terminal: then nobody may read along, and one line is all there is.
-  static func read(
-    from descriptor: Int32, noun: String, _ console: Console
-  ) throws -> SecretBytes {
+  static func read(from descriptor: Int32, noun: String, _ console: Console) throws -> SecretBytes {
     let what = "the \(noun) from descriptor \(descriptor)"
     guard isatty(descriptor) == 1 else { return try read(from: descriptor, what: what, untilNewline: false) }
     // What has been typed already was shown, but it may be all that comes.
@@ -103,7 +97,7 @@ enum Passphrase: Hashable, Sendable {
   /// With `untilNewline` the first line is all there is; otherwise everything up to the end of input.
   static func read(from descriptor: Int32, what: String, untilNewline: Bool) throws -> SecretBytes {
     // One byte for the newline, one more to notice what is too long.
-    var buffer = try secretMemory(zeros: byteLimit + 2)
+    var buffer = try SecretText.memory(byteLimit + 2)
     var count = 0
     var ended = false
     while !ended {
@@ -120,20 +114,10 @@ enum Passphrase: Hashable, Sendable {
     }
     if endsLine(buffer, count) { count -= 1 }
     guard count <= byteLimit else { throw VaultError(.usage, "\(what) is longer than \(byteLimit) bytes") }
-    do {
-      return try SecretBytes(copying: buffer.bytes.extracting(first: count))
-    } catch {
-      throw VaultError(.other, "no secret memory left")
-    }
+    return try SecretText.copy(buffer.bytes.extracting(first: count))
   }
 
   private static func endsLine(_ buffer: borrowing SecretBytes, _ count: Int) -> Bool {
     count > 0 && buffer.withUnsafeBytes { $0[count - 1] == UInt8(ascii: "\n") }
-  }
-
-  private static func secretMemory(zeros count: Int) throws -> SecretBytes {
-    do { return try SecretBytes(zeros: count) } catch {
-      throw VaultError(.other, "no secret memory left")
-    }
   }
 }

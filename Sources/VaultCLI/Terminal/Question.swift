@@ -21,7 +21,6 @@ enum Question {
     guard answer?.lowercased() == "yes" else { throw VaultError(.interrupted, otherwise) }
   }
 
-  /// Lets the user pick one of several lines by number.
   static func choose(_ question: String, among lines: [String]) throws -> Int {
     guard isPossible, let terminal = Terminal() else {
       throw VaultError(.usage, "which one is not clear, and there is no terminal to ask on")

@@ -1,11 +1,10 @@
 import Concurrency
-import Glibc
 import SecretVault
 import Sodium
 import Synchronization
 
-/// Where the password of a secret comes from. It is not the vault's passphrase: that one opens this device's vault, this one
-/// belongs to a single secret and everybody who recovers it.
+/// Where the password of a secret comes from. The vault's passphrase opens this device's vault; this one belongs to a single
+/// secret, and to everybody who recovers it.
 enum SecretPassword: Hashable, Sendable {
   case terminal
   case descriptor(Int32)
@@ -20,11 +19,9 @@ enum SecretPassword: Hashable, Sendable {
     switch self {
     case .terminal:
       guard let terminal = Terminal() else {
-        throw VaultError(
-          .usage, "the secret's password is needed, and there is no terminal to ask on", hint: Self.hint)
+        throw VaultError(.usage, "the secret's password is needed, and there is no terminal to ask on", hint: Self.hint)
       }
-      password = try Passphrase.askTwice(
-        terminal, noun: "password", question: "New password for this secret: ")
+      password = try Passphrase.askTwice(terminal, noun: "password", question: "New password for this secret: ")
     case .descriptor(let descriptor):
       password = try Passphrase.read(from: descriptor, noun: "password", console)
     case .file(let path): password = try Passphrase.read(fileAt: path, noun: "password", console)
@@ -42,13 +39,14 @@ enum SecretPassword: Hashable, Sendable {
     try PasswordCost.checkRoom(logarithm: attempt.logarithm)
     let held = try await OwnThread.run {
       let answer = try answerHere(attempt, console)
-      return HeldSecret(answer)
+      return Held<SecretBytes>(answer)
     }
     return held.take()
   }
 
   private func answerHere(_ attempt: PasswordAttempt, _ console: Console) throws -> SecretBytes? {
     ProgressLine.clear()
+    guard self == .terminal || attempt.number == 1 else { return nil }
     switch self {
     case .terminal:
       guard let terminal = Terminal() else {
@@ -65,11 +63,6 @@ enum SecretPassword: Hashable, Sendable {
           "that is not the password; \(Measures.count(left, "try").replacing("trys", with: "tries")) left")
       }
       return try terminal.secretLine("Password of this secret: ", noun: "password")
-    case .descriptor, .file: break
-    }
-    guard attempt.number == 1 else { return nil }
-    switch self {
-    case .terminal: return nil
     case .descriptor(let descriptor): return try Passphrase.read(from: descriptor, noun: "password", console)
     case .file(let path): return try Passphrase.read(fileAt: path, noun: "password", console)
     }
@@ -86,14 +79,9 @@ final class Held<Value: ~Copyable & Sendable>: Sendable {
   func take() -> Value? { value.withLock { $0.take() } }
 }
 
-typealias HeldSecret = Held<SecretBytes>
-
 /// Runs what waits for a person: the tasks' threads are as few as the processors.
 enum OwnThread {
-  /// Runs `work` on a thread of its own.
-  static func run<Value: Sendable>(
-    _ work: @escaping @Sendable () throws -> Value
-  ) async throws -> Value {
+  static func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     let result: Result<Value, VaultError> = await withCheckedContinuation { continuation in
       let body: @Sendable () -> Void = {
         do { continuation.resume(returning: .success(try work())) } catch {

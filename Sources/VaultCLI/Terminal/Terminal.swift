@@ -4,9 +4,9 @@ import Sodium
 
 /// The user's terminal, for questions: `/dev/tty`, whatever standard input and output are.
 struct Terminal: ~Copyable {
-  private let descriptor: Int32
+  let descriptor: Int32
 
-  /// The terminal at a path; nil if there is none.
+  /// Nil if there is none.
   init?(path: String = "/dev/tty") {
     descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else { return nil }
@@ -56,9 +56,7 @@ struct Terminal: ~Copyable {
       }
       guard !piece.isEmpty else { return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self) }
       bytes += piece
-      if bytes.last == UInt8(ascii: "\n") {
-        return String(decoding: bytes.dropLast(), as: UTF8.self)
-      }
+      if bytes.last == UInt8(ascii: "\n") { return String(decoding: bytes.dropLast(), as: UTF8.self) }
       guard bytes.count < 65536 else { return nil }
     }
   }

@@ -3,8 +3,8 @@ import QRCode
 import SecretVault
 
 extension QRSymbol {
-  /// What draws the symbol on the terminal. Throws if it doesn't fit, with `lines` of other text below it that have to be seen at the same time: of
-  /// half a code no camera reads anything.
+  /// What draws the symbol on the terminal. Throws if it doesn't fit, together with `lines` of other text below it: no camera
+  /// reads half a code.
   func drawing(above lines: Int = 1, hint: String) throws -> String {
     var size = winsize()
     // Where nobody knows the size, it is drawn.

@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import VaultXMPP
 
-/// `vault account use`
 struct AccountUseCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "use",
@@ -27,7 +26,6 @@ struct AccountUseCommand: OpenedCommand {
   }
 }
 
-/// `vault account password`
 struct AccountPasswordCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "password",
@@ -62,7 +60,6 @@ struct AccountPasswordCommand: OpenedCommand {
   }
 }
 
-/// `vault account sync`
 struct AccountSyncCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "sync",
@@ -99,7 +96,6 @@ struct AccountSyncCommand: OpenedCommand {
   }
 }
 
-/// `vault account logout`
 struct AccountLogoutCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "logout",

@@ -4,7 +4,6 @@ import SecretVault
 import VaultDaemon
 import VaultXMPP
 
-/// `vault account`
 struct AccountCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "account",
@@ -27,7 +26,6 @@ struct AccountCommand: AsyncParsableCommand {
     defaultSubcommand: AccountListCommand.self)
 }
 
-/// `vault account list`
 struct AccountListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
@@ -57,8 +55,7 @@ struct AccountListCommand: OpenedCommand {
     if accounts.isEmpty {
       console.note("no accounts yet; 'vault account login' uses one, 'vault account register' makes one")
     }
-    try console.result(
-      accounts.isEmpty ? [] : AccountText.table(accounts).lines, json: .array(accounts.map(\.json)))
+    try console.result(accounts.isEmpty ? [] : AccountText.table(accounts).lines, json: .array(accounts.map(\.json)))
   }
 }
 
@@ -83,8 +80,7 @@ struct AccountPlaceOptions: ParsableArguments {
 
   /// For the accounts. A file is remembered by its whole path.
   func place() throws -> VaultAccounts.Place {
-    VaultAccounts.Place(
-      host: host, port: port, certificates: try certificates.map { path in try Self.whole(path) })
+    VaultAccounts.Place(host: host, port: port, certificates: try certificates.map { path in try Self.whole(path) })
   }
 
   private static func whole(_ path: String) throws -> String {
@@ -96,7 +92,6 @@ struct AccountPlaceOptions: ParsableArguments {
   }
 }
 
-/// `vault account register`
 struct AccountRegisterCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "register",
@@ -132,7 +127,6 @@ struct AccountRegisterCommand: OpenedCommand {
   }
 }
 
-/// `vault account login`
 struct AccountLoginCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "login",

@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import VaultXMPP
 
-/// `vault friend`
 struct FriendCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "friend",
@@ -22,7 +21,6 @@ struct FriendCommand: AsyncParsableCommand {
     defaultSubcommand: FriendListCommand.self)
 }
 
-/// `vault friend list`
 struct FriendListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
@@ -44,7 +42,6 @@ struct FriendListCommand: OpenedCommand {
   }
 }
 
-/// `vault friend search`
 struct FriendSearchCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "search",
@@ -87,7 +84,6 @@ struct FriendOptions: ParsableArguments {
   }
 }
 
-/// `vault friend add`
 struct FriendAddCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "add",
@@ -114,7 +110,6 @@ struct FriendAddCommand: OpenedCommand {
   }
 }
 
-/// `vault friend accept`
 struct FriendAcceptCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "accept",
@@ -139,7 +134,6 @@ struct FriendAcceptCommand: OpenedCommand {
   }
 }
 
-/// `vault friend remove`
 struct FriendRemoveCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
@@ -169,7 +163,6 @@ struct FriendRemoveCommand: OpenedCommand {
   }
 }
 
-/// `vault friend unblock`
 struct FriendUnblockCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "unblock",

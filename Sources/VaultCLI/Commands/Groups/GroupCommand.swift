@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import VaultGroups
 
-/// `vault group`
 struct GroupCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "group",
@@ -30,7 +29,6 @@ struct GroupCommand: AsyncParsableCommand {
     defaultSubcommand: GroupListCommand.self)
 }
 
-/// The group of a command, where one is enough.
 struct GroupArgument: ParsableArguments {
   @Argument(help: "The group's name, or the beginning of its id; may be left out if there is only one.")
   var group: String?
@@ -51,7 +49,6 @@ struct GroupAndSomebody {
   }
 }
 
-/// `vault group list`
 struct GroupListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
@@ -71,21 +68,17 @@ struct GroupListCommand: OpenedCommand {
     let all = try await groups.list()
     let invitations = try groups.invitations()
     let waiting = invitations.filter { !$0.isTaken }
-    if all.isEmpty, waiting.isEmpty {
-      console.note("no groups yet; make one with 'vault group create', or let a peer invite you")
-    }
     let isEmpty = all.isEmpty && waiting.isEmpty
+    if isEmpty { console.note("no groups yet; make one with 'vault group create', or let a peer invite you") }
     try console.result(
       isEmpty ? [] : GroupText.table(all, invitations).lines,
       json: ["groups": .array(all.map(\.json)), "invitations": .array(waiting.map(\.json))])
     for invitation in waiting {
-      console.note(
-        "\(invitation.peer) invites you to \(invitation.name): \(GroupText.joining(invitation.name))")
+      console.note("\(invitation.peer) invites you to \(invitation.name): \(GroupText.joining(invitation.name))")
     }
   }
 }
 
-/// `vault group status`
 struct GroupStatusCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",

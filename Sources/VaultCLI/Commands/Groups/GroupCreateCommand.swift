@@ -4,7 +4,6 @@ import SecretVault
 import Synchronization
 import VaultGroups
 
-/// `vault group create`
 struct GroupCreateCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "create",
@@ -75,7 +74,6 @@ struct GroupCardOptions: ParsableArguments {
   }
 }
 
-/// The servers of a group.
 struct GroupServerOptions: ParsableArguments {
   @Option(
     name: .customLong("server"),
@@ -115,7 +113,6 @@ struct GroupServerOptions: ParsableArguments {
       .max { $0.utf8.count < $1.utf8.count }.map { ($0, String(token.dropFirst($0.count + 1))) }
   }
 
-  /// The servers with what they demand.
   func choices(_ console: Console) throws -> [ServerChoice] {
     var tokensByServer: [String: CreationToken] = [:]
     for token in tokens {
@@ -123,10 +120,7 @@ struct GroupServerOptions: ParsableArguments {
       let secret = try Passphrase.read(fileAt: path, noun: "token", console)
       tokensByServer[server] = CreationToken(secret)
     }
-    var choices: [ServerChoice] = []
-    for server in servers {
-      choices.append(try VaultGroups.choice(server, token: tokensByServer[server]))
-    }
+    let choices = try servers.map { try VaultGroups.choice($0, token: tokensByServer[$0]) }
     guard Set(choices.map(\.address)).count == choices.count else {
       throw VaultError(.usage, "a server is named twice", hint: "servers of different providers are what makes it safe")
     }
@@ -134,11 +128,9 @@ struct GroupServerOptions: ParsableArguments {
   }
 }
 
-/// Work that Ctrl-C calls off in order: the first time it is asked to end, the second time the program ends.
+/// Work that Ctrl-C calls off in order; a second one ends the program.
 enum Interruptible {
-  static func run<Value: Sendable>(
-    _ body: @escaping @Sendable () async throws -> Value
-  ) async throws -> Value {
+  static func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
     let state = Ending()
     // Before the work begins: what ends the program in its first moments would leave half of it.
     Interruption.redirect { _ in if !state.begin() { Interruption.end() } }

@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import VaultGroups
 
-/// `vault group invite`
 struct GroupInviteCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "invite",
@@ -59,15 +58,15 @@ struct GroupInviteCommand: OpenedCommand {
     let asked = try GroupAndSomebody(words, "a peer")
     let group = try await groups.findMember(asked.group)
     let report = try await groups.invite(asked.somebody, to: group)
+    let reason = report.problem?.reason ?? "the daemon is at it"
     if report.isMember {
       console.note(
         report.isDelivered
           ? "\(report.peer) is a member: its daemon fetches the servers and keys that \(group.name) has now"
-          : "\(report.peer) is a member, and will be told later: \(report.problem?.reason ?? "the daemon is at it")")
+          : "\(report.peer) is a member, and will be told later: \(reason)")
     } else if report.isDelivered {
       console.note("\(report.peer) is told, and joins with: \(GroupText.joining(group.name))")
     } else {
-      let reason = report.problem?.reason ?? "the daemon is at it"
       console.note("\(report.peer) is invited, and will be told later: \(reason)")
       if let hint = report.problem?.hint { console.note("hint: " + hint) }
     }
@@ -90,7 +89,6 @@ struct GroupInviteCommand: OpenedCommand {
   }
 }
 
-/// `vault group join`
 struct GroupJoinCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "join",
@@ -155,8 +153,7 @@ struct GroupJoinCommand: OpenedCommand {
         } else {
           try await groups.requestText(email: card.email, userName: card.userName)
         }
-      return try GroupTextSource.show(
-        text, to: qr ? nil : request, what: "the request", option: "--request", console)
+      return try GroupTextSource.show(text, to: qr ? nil : request, what: "the request", option: "--request", console)
     }
     let joined: GroupFacts
     if answer != nil || look.camera {

@@ -3,7 +3,6 @@ import SecretVault
 import Sodium
 import VaultGroups
 
-/// `vault group add`
 struct GroupAddCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "add",
@@ -34,7 +33,6 @@ struct GroupAddCommand: OpenedCommand {
   }
 }
 
-/// `vault group drop`
 struct GroupDropCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "drop",
@@ -59,15 +57,13 @@ struct GroupDropCommand: OpenedCommand {
     let watch = GroupWatch(place, outOf: group.name)
     defer { watch.end() }
     let report = try await groups.drop(place, from: group) { watch.note($0) }
-    let (name, stays) = (
-      place.item?.shortName ?? String(place.id.prefix(12)), place.item == nil ? "" : ", and stays here"
-    )
+    let name = place.item?.shortName ?? String(place.id.prefix(12))
+    let stays = place.item == nil ? "" : ", and stays here"
     GroupedItems.note("\(name) is no more in the group \(group.name)\(stays)", report, console)
     if console.json { try console.result(report.json(of: place.item)) }
   }
 }
 
-/// The group and the item that a command is about.
 struct GroupAndItemArgument: ParsableArguments {
   @Argument(help: ArgumentHelp("The group, unless there is only one, and the item.", valueName: "[group] item"))
   var texts: [String] = []
@@ -77,7 +73,6 @@ struct GroupAndItemArgument: ParsableArguments {
   func validate() throws { _ = try words }
 }
 
-/// `vault group items`
 struct GroupItemsCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "items",
@@ -153,7 +148,6 @@ enum GroupedItems {
     if let old { try vault.items.deleteItem(old) }
   }
 
-  /// Deletes an item here and in all its groups.
   static func delete(_ item: ItemSummary, _ vault: Vault, _ console: Console) async throws {
     let (reports, foreign) = try await VaultGroups(vault).delete(item)
     for report in reports { note("it goes from the devices of the group \(report.group.name)", report, console) }

@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import VaultGroups
 
-/// `vault group members`
 struct GroupMembersCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "members",
@@ -25,7 +24,6 @@ struct GroupMembersCommand: OpenedCommand {
   }
 }
 
-/// `vault group remove`
 struct GroupRemoveCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",

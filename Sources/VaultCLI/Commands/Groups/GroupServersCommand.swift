@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import VaultGroups
 
-/// `vault group servers`
 struct GroupServersCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "servers",
@@ -39,7 +38,6 @@ struct GroupServersCommand: OpenedCommand {
   }
 }
 
-/// `vault group leave`
 struct GroupLeaveCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "leave",

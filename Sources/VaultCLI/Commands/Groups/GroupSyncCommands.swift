@@ -3,7 +3,6 @@ import Grouper
 import SecretVault
 import VaultGroups
 
-/// `vault group sync`
 struct GroupSyncCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "sync",
@@ -25,7 +24,6 @@ struct GroupSyncCommand: OpenedCommand {
   }
 }
 
-/// `vault group confirm`
 struct GroupConfirmCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "confirm",

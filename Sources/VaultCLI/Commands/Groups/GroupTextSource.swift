@@ -10,11 +10,7 @@ enum GroupTextSource {
     guard let source else {
       return try only(look.texts(device: nil, console).map { Array($0.utf8) }, "what the camera sees")
     }
-    let name = source == "-" ? "standard input" : source
-    let bytes =
-      source == "-"
-      ? try PublicFile.read(STDIN_FILENO, limit: CardSource.byteLimit, name: name)
-      : try PublicFile.read(path: source, limit: CardSource.byteLimit)
+    let (bytes, name) = try CardSource.read(source)
     if CardSource.isPicture(bytes) { return try only(ScanHelper.contents(of: bytes, named: name), name) }
     guard bytes.count <= VaultGroups.textLimit else {
       throw VaultError(.usage, "\(name) is neither a request or an answer, nor a picture of one")
@@ -34,9 +30,7 @@ enum GroupTextSource {
   }
 
   /// Shows a text: in a file, on standard output, or on the terminal as a QR code.
-  static func show(
-    _ text: String, to path: String?, what: String, option: String, _ console: Console
-  ) throws {
+  static func show(_ text: String, to path: String?, what: String, option: String, _ console: Console) throws {
     if let path, path != "-" {
       try PublicFile.write(Array((text + "\n").utf8), to: path)
       console.note("wrote \(what) to \(path)")

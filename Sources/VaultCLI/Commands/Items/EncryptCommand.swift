@@ -2,7 +2,6 @@ import ArgumentParser
 import Glibc
 import SecretVault
 
-/// `vault encrypt`
 struct EncryptCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "encrypt",
@@ -18,8 +17,7 @@ struct EncryptCommand: OpenedCommand {
   @Option(help: ArgumentHelp("Name or id of the key.", valueName: "key"))
   var key: String
 
-  @Argument(
-    help: ArgumentHelp("The file; standard input unless named.", valueName: "file"), completion: .file())
+  @Argument(help: ArgumentHelp("The file; standard input unless named.", valueName: "file"), completion: .file())
   var file: String?
 
   @Flag(help: "Write text for mail.")
@@ -75,7 +73,6 @@ struct EncryptCommand: OpenedCommand {
   }
 }
 
-/// `vault decrypt`
 struct DecryptCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "decrypt",
@@ -91,8 +88,7 @@ struct DecryptCommand: OpenedCommand {
       damaged, 9 the output exists, 10 wrong password.
       """)
 
-  @Argument(
-    help: ArgumentHelp("The file; standard input unless named.", valueName: "file"), completion: .file())
+  @Argument(help: ArgumentHelp("The file; standard input unless named.", valueName: "file"), completion: .file())
   var file: String?
 
   @OptionGroup var consent: ConsentOptions
@@ -128,15 +124,13 @@ struct DecryptCommand: OpenedCommand {
       ? try place.standardOutput(plaintext: true)
       : try place.destination(plaintext: true) ?? .descriptor(STDOUT_FILENO)
     if readsInput, Console.inputIsTerminal { console.note("reading from the terminal; Ctrl-D ends it") }
-    let source: ShareSource =
-      readsInput ? .descriptor(STDIN_FILENO, name: "standard input") : .file(path: file ?? "")
+    let source: ShareSource = readsInput ? .descriptor(STDIN_FILENO, name: "standard input") : .file(path: file ?? "")
     let report = try await vault.items.decrypt(
       source, to: destination,
       access: ItemReporter(console, verb: "decrypting").access(
         passwords: password.source(console), patience: consent.patience(console)))
     // A filter says nothing of what it writes.
     guard report.path != nil || console.json else { return }
-    try ViewOptions.conclude(
-      report.path, at: destination, json: report.json, original: report.originalName, console)
+    try ViewOptions.conclude(report.path, at: destination, json: report.json, original: report.originalName, console)
   }
 }

@@ -4,7 +4,6 @@ import SecretVault
 import Sodium
 import VaultGroups
 
-/// `vault item add`
 struct ItemAddCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "add",

@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import Synchronization
 
-/// `vault item`
 struct ItemCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "item",
@@ -38,10 +37,7 @@ struct ItemReporter: Sendable {
     progress = ProgressLine(verb, console)
   }
 
-  /// What the vault is handed.
-  func access(
-    passwords: @escaping PasswordSource = Recovering.noPassword, patience: KeyPatience? = nil
-  ) -> ItemAccess {
+  func access(passwords: @escaping PasswordSource = Recovering.noPassword, patience: KeyPatience? = nil) -> ItemAccess {
     let keys = Mutex<Set<String>>([])
     let isAgain = Atomic(false)
     return ItemAccess(
@@ -50,7 +46,7 @@ struct ItemReporter: Sendable {
         if case .started(let key) = event {
           isAgain.store(!keys.withLock { $0.insert(key.id).inserted }, ordering: .relaxed)
         }
-        if isAgain.load(ordering: .relaxed) { recovery.showAgain(event) } else { recovery.show(event) }
+        recovery.show(event, isFirst: !isAgain.load(ordering: .relaxed))
       },
       progress: { done, total in progress.update(done: done, total: total) }, patience: patience)
   }

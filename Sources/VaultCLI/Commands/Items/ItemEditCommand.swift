@@ -2,7 +2,6 @@ import ArgumentParser
 import Glibc
 import SecretVault
 
-/// `vault item edit`
 struct ItemEditCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "edit",
@@ -71,13 +70,7 @@ struct ItemEditCommand: OpenedCommand {
       let editor = ContentEditor(
         editor: try Editor(), vault: vault, console: console, mayStay: false, nothing: Self.nothing,
         otherwise: "write it to a file with `vault item show -o`, change that, and put it back with --from")
-      return .contents { (content) async throws in
-        let held = Held(content)
-        return try await OwnThread.run {
-          guard let content = held.take() else { throw VaultError(.other, "this was edited already") }
-          return try editor.edit(content)
-        }
-      }
+      return .contents { (content) async throws in try await editor.editApart(content) }
     }
     if from == "-" {
       if Console.inputIsTerminal { console.note("reading the item from the terminal; Ctrl-D ends it") }

@@ -3,7 +3,6 @@ import Glibc
 import SecretVault
 import VaultGroups
 
-/// `vault item export`
 struct ItemExportCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
@@ -30,9 +29,7 @@ struct ItemExportCommand: OpenedCommand {
 
   var neededStreams: Set<Int32> { place.output == "-" ? [STDOUT_FILENO] : [] }
 
-  func validate() throws {
-    try place.check(json: global.json)
-  }
+  func validate() throws { try place.check(json: global.json) }
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let destination =
@@ -45,7 +42,6 @@ struct ItemExportCommand: OpenedCommand {
   }
 }
 
-/// `vault item import`
 struct ItemImportCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "import",
@@ -89,7 +85,6 @@ struct ItemImportCommand: OpenedCommand {
     try console.result(arrivals.map(\.item.id), json: .array(arrivals.map(\.json)))
   }
 
-  /// What came of it, for people.
   static func note(_ arrival: ItemArrival, _ console: Console) {
     let name = arrival.item.shortName
     console.note(
@@ -103,18 +98,9 @@ struct ItemImportCommand: OpenedCommand {
 enum ItemPicture {
   /// The texts in the codes of a picture; nil if the file is none.
   static func texts(path: String) throws -> [String]? {
-    guard isPicture(path) else { return nil }
+    guard let front = PublicFile.front(of: path, count: 8), CardSource.isPicture(front) else { return nil }
     let bytes = try PublicFile.read(path: path, limit: CardSource.byteLimit)
     return try ScanHelper.contents(of: bytes, named: path).map { String(decoding: $0, as: UTF8.self) }
-  }
-
-  private static func isPicture(_ path: String) -> Bool {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    guard descriptor >= 0 else { return false }
-    defer { close(descriptor) }
-    var front = [UInt8](repeating: 0, count: 8)
-    let count = front.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-    return count > 0 && CardSource.isPicture(Array(front.prefix(count)))
   }
 
   /// Whether a text claims to be an item, in either case.
@@ -137,7 +123,6 @@ enum ItemPicture {
   }
 }
 
-/// `vault item accept`
 struct ItemAcceptCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "accept",
@@ -181,7 +166,10 @@ struct ItemAcceptCommand: OpenedCommand {
       } catch {
         // What one peer has sent doesn't hold up what others have.
         guard VaultError(error).code != .interrupted, waiting.count > 1 else { throw error }
-        if let failure { Self.warn(failure, console) }
+        if let failure {
+          console.warning(failure.reason)
+          if let hint = failure.hint { console.note(hint) }
+        }
         failure = VaultError(error)
         continue
       }
@@ -196,14 +184,8 @@ struct ItemAcceptCommand: OpenedCommand {
     try console.result(arrivals.map(\.item.id), json: .array(arrivals.map(\.json)))
     if let failure { throw failure }
   }
-
-  private static func warn(_ error: VaultError, _ console: Console) {
-    console.warning(error.reason)
-    if let hint = error.hint { console.note(hint) }
-  }
 }
 
-/// `vault item send`
 struct ItemSendCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "send",
@@ -248,7 +230,6 @@ struct ItemSendCommand: OpenedCommand {
     }
   }
 
-  /// What came of it, for people.
   static func words(_ delivery: ItemDelivery) -> String {
     if delivery.isOnItsWay {
       return
@@ -260,7 +241,6 @@ struct ItemSendCommand: OpenedCommand {
   }
 }
 
-/// `vault item copy`
 struct ItemCopyCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "copy",
@@ -304,7 +284,6 @@ struct ItemCopyCommand: OpenedCommand {
   }
 }
 
-/// `vault item delete`
 struct ItemDeleteCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete",

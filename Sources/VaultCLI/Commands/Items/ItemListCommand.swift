@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import VaultDaemon
 
-/// `vault item list`
 struct ItemListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
@@ -24,11 +23,9 @@ struct ItemListCommand: OpenedCommand {
   func run(_ vault: Vault, _ console: Console) async throws {
     let items = try vault.items.items(under: key)
     if items.isEmpty { console.note("no items yet; encrypt something with 'vault item add KEY FILE'") }
-    try console.result(
-      items.isEmpty ? [] : Self.table(items, now: Clocks.now()).lines, json: .array(items.map(\.json)))
+    try console.result(items.isEmpty ? [] : Self.table(items, now: Clocks.now()).lines, json: .array(items.map(\.json)))
   }
 
-  /// The list for people.
   static func table(_ items: [ItemSummary], now: Int64) -> TextTable {
     var table = TextTable("ID", "NAME", "KIND", "SIZE", "KEY", "STATE", "FROM", "ADDED")
     for item in items {

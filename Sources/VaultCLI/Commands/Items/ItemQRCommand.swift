@@ -2,7 +2,6 @@ import ArgumentParser
 import QRCode
 import SecretVault
 
-/// `vault item qr`
 struct ItemQRCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "qr",

@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import VaultDaemon
 
-/// `vault key`
 struct KeyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "key",
@@ -22,7 +21,6 @@ struct KeyCommand: AsyncParsableCommand {
   func run() throws { throw MissingSubcommand(group: Self.self) }
 }
 
-/// `vault key create`
 struct KeyCreateCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "create",
@@ -61,16 +59,8 @@ struct KeyCreateCommand: OpenedCommand {
 
   func validate() throws {
     guard !name.isEmpty else { throw ValidationError("A key needs a name.") }
-    if threshold == 1 {
-      throw ValidationError(
-        "A threshold of 1 would let everybody who holds a share open every item alone; use 2 or more.")
-    }
-    if !(2...255).contains(threshold) { throw ValidationError("The threshold must be from 2 to 255.") }
-    let holders = recipients.count + (noOwnShare ? 0 : 1)
-    if holders > 255 { throw ValidationError("A key has at most 255 shares, not \(holders).") }
-    if !recipients.isEmpty, threshold > holders {
-      throw ValidationError("A threshold of \(threshold) needs as many holders; with these peers there are \(holders).")
-    }
+    try ShareOptions.check(threshold: threshold, use: "open every item")
+    try ShareOptions.check(threshold: threshold, recipients, keepsOwnShare: !noOwnShare, of: "key")
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
@@ -87,12 +77,9 @@ struct KeyCreateCommand: OpenedCommand {
       })
     reporter.conclude(report)
     try await ParcelText.conclude(report, for: "vault key create", vault, console, watch) { $0.json($1) }
-    let code = ExitCodes.code(of: report)
-    if code != ExitCodes.done { throw ExitCode(code) }
   }
 }
 
-/// `vault key list`
 struct KeyListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
@@ -109,11 +96,9 @@ struct KeyListCommand: OpenedCommand {
   func run(_ vault: Vault, _ console: Console) async throws {
     let keys = try vault.items.encryptionKeys()
     if keys.isEmpty { console.note("no keys yet; make one with 'vault key create NAME --threshold T'") }
-    try console.result(
-      keys.isEmpty ? [] : Self.table(keys, now: Clocks.now()).lines, json: .array(keys.map(\.json)))
+    try console.result(keys.isEmpty ? [] : Self.table(keys, now: Clocks.now()).lines, json: .array(keys.map(\.json)))
   }
 
-  /// The list for people.
   static func table(_ keys: [KeySummary], now: Int64) -> TextTable {
     var table = TextTable("ID", "NAME", "FROM", "NEEDS", "ITEMS", "UNLOCKED", "CREATED")
     for key in keys {

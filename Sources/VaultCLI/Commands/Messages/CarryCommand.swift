@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import VaultDaemon
 
-/// `vault carry`
 struct CarryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "carry",
@@ -25,7 +24,6 @@ struct CarryCommand: AsyncParsableCommand {
     defaultSubcommand: CarryStatusCommand.self)
 }
 
-/// `vault carry status`
 struct CarryStatusCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
@@ -69,7 +67,6 @@ struct CarryStatusCommand: OpenedCommand {
   }
 }
 
-/// `vault carry on`
 struct CarryOnCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "on", abstract: "Carry parcels of others.", discussion: "Example: vault carry on")
@@ -84,7 +81,6 @@ struct CarryOnCommand: OpenedCommand {
   }
 }
 
-/// `vault carry off`
 struct CarryOffCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "off",
@@ -107,7 +103,6 @@ struct CarryOffCommand: OpenedCommand {
   }
 }
 
-/// `vault carry limits`
 struct CarryLimitsCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "limits",
@@ -153,7 +148,6 @@ struct CarryLimitsCommand: OpenedCommand {
     let keys = given.map(\.0.rawValue)
     let settings = try vault.core.settings().filter { keys.contains($0.key) }
     let isQuestion = given.allSatisfy { $0.1 == nil }
-    try console.result(
-      isQuestion ? SettingsListCommand.table(settings).lines : [], json: .array(settings.map(\.json)))
+    try console.result(isQuestion ? SettingsListCommand.table(settings).lines : [], json: .array(settings.map(\.json)))
   }
 }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import SecretVault
 
-/// `vault inbox`
 struct InboxCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "inbox",

@@ -8,21 +8,15 @@ struct MessageDelivery {
   /// How long a session with the recipient is tried.
   static let patience = Duration.seconds(10)
 
-  private let what: String
-  private let vault: Vault
-  private let console: Console
-
-  /// For a command of this name.
-  init(for what: String, _ vault: Vault, _ console: Console) {
-    (self.what, self.vault, self.console) = (what, vault, console)
-  }
+  let vault: Vault
+  let console: Console
 
   /// Tries the ways in their order, and says how the message stands then.
   func deliver(_ message: MessageSummary, pigeonsOnly: Bool) async throws -> MessageSummary {
     let number = message.number
     Interruption.say {
       Interruption.Farewell(
-        VaultError(
+        error: VaultError(
           .interrupted, "interrupted; message \(number) is kept, and goes on by itself",
           hint: "vault messages delete \(number)"))
     }
@@ -33,8 +27,8 @@ struct MessageDelivery {
       // Who isn't there just now is the ordinary case. What else keeps it from going may need somebody to do something.
       console.warning("\(peer) \(failure.reason)" + (failure.hint.map { "; \($0)" } ?? ""))
     }
-    var now = try vault.messages.message(message.number)
-    guard !Self.hasArrived(now), !pigeonsOnly else { return now }
+    let now = try vault.messages.message(message.number)
+    guard now.state != "delivered", now.state != "read", !pigeonsOnly else { return now }
     // Nothing of this fails the command: the message is kept, and the daemon does what isn't done here.
     await tryAccount(message)
     if message.isSealed {
@@ -42,16 +36,13 @@ struct MessageDelivery {
         console.warning("it can't go through groups just now: \(VaultError(error).reason)")
       }
     }
-    now = try vault.messages.message(message.number)
-    return now
+    return try vault.messages.message(message.number)
   }
 
-  /// Where a daemon runs, it has the account; elsewhere it is asked for once. A plain text is waited for, as the server may say in the next moment
-  /// that there is nobody.
+  /// Where a daemon runs, it has the account; elsewhere the account is looked in at once. A plain text is waited for: the server
+  /// may say in the next moment that there is nobody.
   private func tryAccount(_ message: MessageSummary) async {
-    guard !message.isSealed else {
-      return say(await AccountRound.run(vault, limit: Self.patience))
-    }
+    guard !message.isSealed else { return say(await AccountRound.run(vault, limit: Self.patience)) }
     let moment = AnswerMoment(vault, message.number)
     if (try? vault.accounts.needsAccountRound()) != false {
       return say(await AccountRound.run(vault, limit: Self.patience) { moment.isOver })
@@ -61,9 +52,7 @@ struct MessageDelivery {
       let seen = vault.core.pulse.count
       guard vault.core.surroundings.monotonic() < end, !moment.isOver else { return }
       // A text that its server has is over after a while without a change.
-      do {
-        try await vault.core.wait(since: seen, atMost: .milliseconds(500), isHurried: true)
-      } catch { return }
+      do { try await vault.core.wait(since: seen, atMost: .milliseconds(500), isHurried: true) } catch { return }
     }
   }
 
@@ -71,20 +60,16 @@ struct MessageDelivery {
     if let problem = report.problem { console.warning("it can't go through the account just now: \(problem.reason)") }
   }
 
-  static func hasArrived(_ message: MessageSummary) -> Bool {
-    message.state == "delivered" || message.state == "read"
-  }
-
   private func handToGroups() async throws {
-    for handover in try await VaultGroups(vault).handParcels(for: what) {
+    for handover in try await VaultGroups(vault).handParcels(for: "vault send") {
       GroupSync.tellOfUnsent(handover.group, handover.unsent, handover.faults, console)
     }
   }
 }
 
-/// Whether a plain text has got its answer, or has been with its server for so long that none is to be expected at once.
+/// Whether a plain text has got its answer, or has been with its server for so long that none will come at once.
 private final class AnswerMoment: Sendable {
-  /// Milliseconds in which servers say that there is nobody, mostly.
+  /// Milliseconds in which servers usually say that there is nobody.
   private static let patience = 2000.0
 
   private let vault: Vault

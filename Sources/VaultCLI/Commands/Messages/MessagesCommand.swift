@@ -4,7 +4,6 @@ import SecretVault
 import Sodium
 import VaultProtocol
 
-/// `vault messages`
 struct MessagesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "messages",
@@ -24,7 +23,6 @@ struct MessagesCommand: AsyncParsableCommand {
     defaultSubcommand: MessagesListCommand.self)
 }
 
-/// `vault messages list`
 struct MessagesListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
@@ -63,7 +61,7 @@ struct MessagesListCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let word = try search.map { search in try Self.held(search) }
+    let word = try search.map { search in HeldSecret(try SecretText.copy(Array(search.utf8).span.bytes)) }
     let messages = try vault.messages.messages(with: peer, unreadOnly: false, search: word, limit: limit) {
       MessagePage.warn($0, console)
     }
@@ -73,16 +71,8 @@ struct MessagesListCommand: OpenedCommand {
     try page.finish()
     if messages.count == limit { console.note("these are the newest \(limit); --limit shows more") }
   }
-
-  private static func held(_ text: String) throws -> VaultProtocol.HeldSecret {
-    let bytes = Array(text.utf8)
-    do { return VaultProtocol.HeldSecret(try SecretBytes(copying: bytes.span.bytes)) } catch {
-      throw SecretText.noMemory
-    }
-  }
 }
 
-/// `vault messages show`
 struct MessagesShowCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
@@ -111,7 +101,6 @@ struct MessagesShowCommand: OpenedCommand {
   }
 }
 
-/// `vault messages save`
 struct MessagesSaveCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "save",
@@ -169,7 +158,6 @@ extension SavedMessage {
   }
 }
 
-/// `vault messages delete`
 struct MessagesDeleteCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete",

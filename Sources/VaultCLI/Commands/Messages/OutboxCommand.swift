@@ -2,7 +2,6 @@ import ArgumentParser
 import SecretVault
 import VaultDaemon
 
-/// `vault outbox`
 struct OutboxCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "outbox",

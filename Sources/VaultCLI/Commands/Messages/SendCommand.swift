@@ -5,7 +5,6 @@ import Sodium
 import VaultProtocol
 import VaultXMPP
 
-/// `vault send`
 struct SendCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "send",
@@ -49,8 +48,7 @@ struct SendCommand: OpenedCommand {
   @Argument(help: ArgumentHelp("What to say, or - for standard input.", valueName: "text"))
   var words: [String] = []
 
-  @Option(
-    help: ArgumentHelp("Send this photo or video; TEXT is its caption.", valueName: "file"), completion: .file())
+  @Option(help: ArgumentHelp("Send this photo or video; TEXT is its caption.", valueName: "file"), completion: .file())
   var photo: String?
 
   @Option(help: ArgumentHelp("Send this file; TEXT is its caption.", valueName: "file"), completion: .file())
@@ -92,7 +90,7 @@ struct SendCommand: OpenedCommand {
   func run(_ vault: Vault, _ console: Console) async throws {
     defer { Interruption.say(nil) }
     let sent = try plain ? keepPlain(vault, console) : keep(vault, console)
-    let now = try await MessageDelivery(for: "vault send", vault, console).deliver(sent, pigeonsOnly: pigeonsOnly)
+    let now = try await MessageDelivery(vault: vault, console: console).deliver(sent, pigeonsOnly: pigeonsOnly)
     try console.result(["\(now.number)"], json: now.json)
     guard now.state == "lost" else { return console.note(MessageWords.outcome(now)) }
     throw VaultError(
@@ -100,7 +98,6 @@ struct SendCommand: OpenedCommand {
       hint: "is the address right? What was sent is kept as message \(now.number)")
   }
 
-  /// Keeps a message for a peer.
   private func keep(_ vault: Vault, _ console: Console) throws -> MessageSummary {
     // Before anything is typed.
     let message = try message(to: try vault.trust.peer(peer).name, console)
@@ -125,7 +122,7 @@ struct SendCommand: OpenedCommand {
   private func sayKeeping() {
     Interruption.say {
       Interruption.Farewell(
-        VaultError(
+        error: VaultError(
           .interrupted, "interrupted while the message was kept",
           hint: "'vault outbox' shows whether it is, and goes out"))
     }
@@ -178,33 +175,26 @@ struct SendCommand: OpenedCommand {
   }
 
   /// What was said; nil if it is nothing.
-  private func text(
-    to name: String, limit: Int, _ console: Console
-  ) throws -> VaultProtocol.HeldSecret? {
+  private func text(to name: String, limit: Int, _ console: Console) throws -> HeldSecret? {
     if readsInput {
       if Console.inputIsTerminal { console.note("reading the message to \(name); Ctrl-D ends it") }
       // One more for the newline at the end.
       return try Self.held(MessageInput.read(limit: limit + 1), limit: limit)
     }
-    let bytes = Array(words.joined(separator: " ").utf8)
-    let text: SecretBytes
-    do { text = try SecretBytes(copying: bytes.span.bytes) } catch { throw SecretText.noMemory }
+    let text = try SecretText.copy(Array(words.joined(separator: " ").utf8).span.bytes)
     return try Self.held(text, limit: limit)
   }
 
-  private static func held(
-    _ text: consuming SecretBytes, limit: Int
-  ) throws -> VaultProtocol.HeldSecret? {
+  private static func held(_ text: consuming SecretBytes, limit: Int) throws -> HeldSecret? {
     let text = try MessageInput.withoutLastNewline(text)
     guard text.count > 0 else { return nil }
     try MessageInput.check(text, limit: limit)
-    return VaultProtocol.HeldSecret(text)
+    return HeldSecret(text)
   }
 }
 
 /// Texts of messages as they come from standard input.
 enum MessageInput {
-  /// Everything up to the end of standard input.
   static func read(limit: Int) throws -> SecretBytes {
     do { return try SecretStream.read(STDIN_FILENO, limit: limit, name: "the message") } catch
       where VaultError(error).code == .usage
@@ -215,17 +205,11 @@ enum MessageInput {
 
   /// One newline at the end is the keyboard's, or `echo`'s.
   static func withoutLastNewline(_ text: consuming SecretBytes) throws -> SecretBytes {
-    endsLine(text) ? try copy(text, count: text.count - 1) : text
+    endsLine(text) ? try SecretText.copy(text.bytes.extracting(first: text.count - 1)) : text
   }
 
   private static func endsLine(_ text: borrowing SecretBytes) -> Bool {
     text.count > 0 && text.withUnsafeBytes { $0[$0.count - 1] == UInt8(ascii: "\n") }
-  }
-
-  private static func copy(_ text: borrowing SecretBytes, count: Int) throws -> SecretBytes {
-    do { return try SecretBytes(copying: text.bytes.extracting(first: count)) } catch {
-      throw SecretText.noMemory
-    }
   }
 
   /// Refuses what is no text, or too long.
@@ -237,8 +221,7 @@ enum MessageInput {
     }
     let isText = NewContent.isText(text.bytes) && !text.withUnsafeBytes { $0.contains(0) }
     guard isText else {
-      throw VaultError(
-        .usage, "a message is text in UTF-8, and this is not", hint: "send it as a file: --file")
+      throw VaultError(.usage, "a message is text in UTF-8, and this is not", hint: "send it as a file: --file")
     }
   }
 }
