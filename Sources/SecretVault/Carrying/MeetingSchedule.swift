@@ -2,13 +2,11 @@ import Sodium
 
 /// Whom the daemon meets when. Pure; times are in milliseconds on a clock that never jumps.
 ///
-/// - Who has parcels of this device's own to get is dialled at once when there is a new one, then after a minute, and twice as long each time it comes to
-///   nothing, up to an hour. A peer that has called meanwhile, or is heard in the room again, is dialled at once, too, and before those that couldn't be
-///   reached.
-/// - Everybody else is dialled each quarter of an hour while there is something to be carried, and sooner when there is something new of this device's own,
-///   or word of what has arrived.
+/// - A peer for which own parcels wait is dialled at once for a new one, then after a minute, doubled after each failure, up to an hour. One that
+///   has called meanwhile, or is heard in the room again, is dialled at once, and before those that couldn't be reached.
+/// - Others are dialled each quarter of an hour while there is something to carry, sooner when there are new own parcels or receipts.
 /// - Whoever appears in the room is dialled at once, at most each two minutes.
-/// - A few are met at a time; half of these places are for peers that have parcels of this device's own to get.
+/// - A few are met at a time; half of the places are kept for peers that get own parcels.
 struct MeetingSchedule: Sendable {
   static let firstPause = 60_000.0
   static let longestPause = 3_600_000.0
