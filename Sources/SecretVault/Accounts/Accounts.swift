@@ -21,7 +21,7 @@ package final class Accounts: Room {
   }
 
   /// Messages carry it, so that they can be answered the same way.
-  package func currentAccountAddress() throws -> String? { try currentAccount()?.address }
+  func currentAccountAddress() throws -> String? { try currentAccount()?.address }
 
   package func accountRecord(_ address: String) throws -> AccountRecord? {
     try accountRecords().first { $0.address == address }

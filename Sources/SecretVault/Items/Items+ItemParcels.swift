@@ -5,7 +5,7 @@ import VaultStore
 /// Items for peers that can't be reached go by parcel.
 extension Items {
   /// Most bytes of an item that goes by parcel.
-  package static let parcelItemLimit: UInt64 = 4 << 20
+  static let parcelItemLimit: UInt64 = 4 << 20
 
   /// Makes a durable parcel of an item. The peer keeps it until its user accepts it, if it holds a share of the item's key.
   package func sendItemByParcel(_ reference: String, to peerReference: String) throws -> ItemDelivery {
