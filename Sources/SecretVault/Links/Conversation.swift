@@ -36,7 +36,7 @@ struct Conversation: Sendable {
   /// Greets without waiting for the peer's greeting.
   static func greeted(
     _ session: PeerSession, _ recipient: Recipient, at place: String, byteLimit: UInt64?, milliseconds: Double,
-    _ environment: VaultEnvironment, _ services: [PeerServiceKind] = PeerServiceKind.allCases
+    _ environment: VaultEnvironment, _ services: [PeerServiceKind]
   ) async throws(LinkFailure) -> Conversation {
     let conversation = Conversation(
       session: session, recipient: recipient, place: place, byteLimit: byteLimit,

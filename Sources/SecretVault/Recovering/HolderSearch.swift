@@ -42,7 +42,7 @@ actor HolderSearch {
   init(
     _ peers: [PeerRecord], due: DuePieces, environment: VaultEnvironment,
     began: @escaping @Sendable (PeerRecord) -> Void,
-    learned: @escaping @Sendable () -> [PeerRecord] = { [] }, ask: @escaping @Sendable (PeerRecord) async -> Answer
+    learned: @escaping @Sendable () -> [PeerRecord], ask: @escaping @Sendable (PeerRecord) async -> Answer
   ) {
     self.environment = environment
     self.peers = peers

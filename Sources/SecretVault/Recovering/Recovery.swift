@@ -30,7 +30,7 @@ actor Recovery {
 
   init(
     header: SecretHeader, own: HeldShare, search: HolderSearch, localPieces: LocalPieces?,
-    environment: VaultEnvironment, hint: String? = nil, events: @escaping @Sendable (RecoveryEvent) -> Void
+    environment: VaultEnvironment, hint: String?, events: @escaping @Sendable (RecoveryEvent) -> Void
   ) {
     self.environment = environment
     self.hint = hint ?? "nothing was written; try again when more holders are reachable"
