@@ -283,7 +283,7 @@ final class MeetingMemory: Sendable {
     state.withLock { if $0.returned.count < Self.limit { $0.returned.insert(peer) } }
   }
 
-  /// And forgets them.
+  /// Returns who has come, and forgets it.
   func takeReturned() -> Set<Digest> {
     state.withLock { state in
       defer { state.returned = [] }

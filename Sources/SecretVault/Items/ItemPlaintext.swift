@@ -3,7 +3,6 @@ import ShamirKit
 import Sodium
 import VaultProtocol
 
-/// What is being encrypted as an item.
 final class ItemPlaintext {
   let header: PayloadHeader
   let body: any PlaintextSource

@@ -162,7 +162,6 @@ package struct KeyPatience: Sendable {
 /// An item that a peer has taken.
 package struct ItemDelivery: Sendable {
   package let item: ItemSummary
-  /// The peer's local name.
   package let peer: String
   /// Whether the peer had it before.
   package let isKnown: Bool

@@ -4,7 +4,6 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// Encrypting under shared keys.
 extension Items {
   /// Encrypts under a key and keeps the item here. Recovers the key first if it isn't unlocked, unless its public half is used.
   package func addItem(

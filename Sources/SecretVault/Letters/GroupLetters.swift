@@ -3,7 +3,6 @@ import Synchronization
 package import VaultProtocol
 package import VaultStore
 
-/// Answers letters about groups.
 package protocol GroupLetterTaker: Sendable {
   /// The peer is trusted, and has proved who it is.
   func take(_ letter: GroupLetter, from peer: GroupPeer) async -> GroupReply.Outcome

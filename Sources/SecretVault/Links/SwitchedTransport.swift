@@ -3,7 +3,7 @@ import Synchronization
 
 /// A Bluetooth connection that ends when the user switches Bluetooth off.
 final class SwitchedTransport: PeerTransport {
-  /// For people.
+  /// Shown to people.
   static let reason = "Bluetooth was switched off here"
 
   private let transport: any PeerTransport

@@ -17,7 +17,6 @@ package struct MessageFile: Sendable {
   package let mediaType: String
   package let byteCount: UInt64
   package let isPhoto: Bool
-  /// A text beside it.
   package let caption: HeldSecret?
   let read: Read
 

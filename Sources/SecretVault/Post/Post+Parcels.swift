@@ -72,7 +72,6 @@ extension Post {
     } catch { throw VaultError(.other, "hashing failed") }
   }
 
-  /// This device's.
   package func ownMailboxTag(group: [UInt8]) throws -> [UInt8] {
     try Self.mailboxTag(group: group, card: identity.keys.digest)
   }

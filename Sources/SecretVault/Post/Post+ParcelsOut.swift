@@ -34,7 +34,7 @@ extension Post {
       && (record.state == .waiting || isToBeRepeated(record, at: now))
   }
 
-  /// Ids.
+  /// Ids of parcels.
   package func parcelsToWithdraw(folder: [UInt8]) throws -> [[UInt8]] {
     try database.parcels(nil, [.withdrawn]).filter { $0.group == folder }.map(\.id)
   }

@@ -53,7 +53,7 @@ actor HolderSearch {
     self.learned = learned
   }
 
-  /// In this order.
+  /// In the order in which they were asked.
   private(set) var asked: [AskedHolder] = []
 
   /// The next answer, or nil when everybody has answered or failed, or when the task that waits is cancelled.

@@ -218,7 +218,7 @@ private final class NewsOfHolders: Sendable {
 
   func add(_ heard: [Digest]) { digests.withLock { $0.formUnion(heard) } }
 
-  /// And forgets them.
+  /// Returns who was heard of, and forgets it.
   func take() -> Set<Digest> {
     digests.withLock { digests in
       defer { digests = [] }

@@ -35,7 +35,7 @@ package struct ResharePlan: Sendable {
 }
 
 package struct ReshareReport: Sendable {
-  /// Still there.
+  /// It still exists.
   package let old: SecretSummary
   package let share: ShareReport
 

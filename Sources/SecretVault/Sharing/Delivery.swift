@@ -1,7 +1,6 @@
 /// One peer's share on its way.
 package struct Delivery: Hashable, Sendable {
   package enum State: String, Hashable, Sendable { case delivered, waiting, refused, unreachable, cancelled }
-  /// The peer's local name.
   package let peer: String
   package let index: Int
   package let state: State

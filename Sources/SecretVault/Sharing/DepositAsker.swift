@@ -19,7 +19,7 @@ struct ProbeAsker: Asker {
 struct DepositAsker: Asker {
   let header: SecretHeader
   let index: UInt8
-  /// To the recipient.
+  /// Sealed to the recipient.
   let sealedShare: [UInt8]
   let piece: @Sendable (UInt64) throws -> [UInt8]
   /// Told of bytes as they are sent.

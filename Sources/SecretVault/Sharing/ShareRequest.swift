@@ -11,7 +11,6 @@ package enum ShareSource: Sendable {
 
 package struct ShareRequest: Sendable {
   package var source: ShareSource
-  /// Shares needed to recover.
   package var threshold: Int
   /// Peers by name; empty means every authenticated peer.
   package var recipients: [String]
@@ -50,17 +49,14 @@ package struct ShareRequest: Sendable {
   }
 }
 
-/// Before anything is sent.
 package struct SharePlan: Sendable {
   package let threshold: Int
-  /// Shares dealt.
   package let shareCount: Int
   /// In order of index.
   package let recipients: [PeerSummary]
   package let keepsOwnShare: Bool
 }
 
-/// While sharing or retrying.
 package enum ShareEvent: Sendable {
   case contacting([String])
   /// A peer that nobody has chosen by name refuses, and gets no share.
@@ -84,10 +80,8 @@ package struct ShareReport: Sendable {
   package let id: String
   package let description: String?
   package let threshold: Int
-  /// Shares dealt.
   package let shareCount: Int
   package let keepsOwnShare: Bool
-  /// One a peer.
   package let deliveries: [Delivery]
   /// Peers that were left out before dealing.
   package let leftOut: [String]

@@ -3,7 +3,6 @@ import ShamirKit
 import Sodium
 import WireCodec
 
-/// What is being shared.
 final class SharedPlaintext {
   let body: any PlaintextSource
   private let header: PayloadHeader
@@ -43,7 +42,6 @@ final class SharedPlaintext {
 
   var kind: PayloadKind { header.kind }
 
-  /// Exact.
   var ciphertextByteCount: UInt64 {
     get throws(PayloadError) {
       try PayloadSealer.ciphertextByteCount(

@@ -105,7 +105,6 @@ struct ReturningPeers {
   }
 }
 
-/// Deliveries in progress.
 private final class RunningDeliveries: Sendable {
   private let ids = Mutex<Set<Int64>>([])
 
