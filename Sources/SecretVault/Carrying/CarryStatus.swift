@@ -1,6 +1,5 @@
 package import Courier
 import VaultProtocol
-import VaultStore
 
 /// What this device carries for others, and what others carry for it.
 package struct CarryStatus: Sendable {

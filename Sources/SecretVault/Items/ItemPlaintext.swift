@@ -1,5 +1,4 @@
 import SealedPayload
-import ShamirKit
 import Sodium
 import VaultProtocol
 

@@ -1,7 +1,5 @@
 package import SealedPayload
 import Sodium
-import VaultProtocol
-import VaultStore
 
 /// A changed item is another one in the old one's place.
 package struct ItemChange: Sendable {

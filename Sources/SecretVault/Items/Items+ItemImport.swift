@@ -1,6 +1,4 @@
-import SealedPayload
 import VaultProtocol
-import VaultStore
 import WireCodec
 
 /// Bringing items in, and reading the forms in which they come.

@@ -1,4 +1,3 @@
-import PeerAuth
 import VaultProtocol
 import VaultStore
 

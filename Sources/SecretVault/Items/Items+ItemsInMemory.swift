@@ -1,7 +1,3 @@
-import SealedPayload
-import VaultProtocol
-import VaultStore
-
 /// What an item's first bytes say, without its key.
 package struct ItemFacts: Hashable, Sendable {
   /// Peers can deal keys of any name, so the name alone says little.

@@ -1,6 +1,4 @@
-import SealedPayload
 import Sodium
-import VaultProtocol
 import VaultStore
 
 /// What peers have sent: accepting it, and refusing it.

@@ -1,5 +1,4 @@
 import PeerAuth
-import VaultStore
 
 /// Sessions that this device opens.
 package final class Links: Room {

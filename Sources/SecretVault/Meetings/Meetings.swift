@@ -1,5 +1,4 @@
 import Sodium
-import VaultProtocol
 import VaultStore
 
 /// Meetings: two devices in touch give one another what each has for the other, and what each may carry for others.

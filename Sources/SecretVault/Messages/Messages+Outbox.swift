@@ -1,4 +1,3 @@
-import Sodium
 import VaultStore
 
 extension Messages {

@@ -1,4 +1,3 @@
-import PeerAuth
 import Sodium
 package import VaultProtocol
 import VaultStore

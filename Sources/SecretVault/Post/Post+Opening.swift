@@ -1,4 +1,3 @@
-import PeerAuth
 import Synchronization
 import VaultProtocol
 import VaultStore

@@ -1,6 +1,4 @@
-import PeerAuth
 import Sodium
-import VaultProtocol
 import VaultStore
 
 /// Peers that are never met in a session prove their keys by parcel.

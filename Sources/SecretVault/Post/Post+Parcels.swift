@@ -1,6 +1,4 @@
-import PeerAuth
 package import Sodium
-import Synchronization
 import VaultStore
 
 /// A parcel that goes out.

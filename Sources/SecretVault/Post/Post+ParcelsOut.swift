@@ -1,5 +1,4 @@
 import PeerAuth
-import ShamirKit
 import Sodium
 import VaultProtocol
 import VaultStore

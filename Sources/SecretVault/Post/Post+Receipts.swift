@@ -1,4 +1,3 @@
-import PeerAuth
 package import Sodium
 package import VaultProtocol
 import VaultStore

@@ -1,5 +1,3 @@
-import PeerAuth
-import ShamirKit
 import Sodium
 import Synchronization
 import VaultProtocol

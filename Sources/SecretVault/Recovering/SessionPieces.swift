@@ -1,4 +1,3 @@
-import PeerAuth
 import ShamirKit
 import Sodium
 import Synchronization

@@ -1,6 +1,3 @@
-import PeerAuth
-import ShamirKit
-import Sodium
 import Synchronization
 import VaultProtocol
 import VaultStore
