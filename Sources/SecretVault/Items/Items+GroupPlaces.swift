@@ -25,7 +25,7 @@ extension Items {
     }
   }
 
-  /// The same for a version that comes now.
+  /// The same for a version that comes now but isn't stored by its group: the user's own, or one that is here already.
   func isShared(
     _ header: ItemHeader, _ outcome: GroupItemOutcome, _ before: GroupEntry?, _ place: GroupPlace
   ) throws -> Bool {

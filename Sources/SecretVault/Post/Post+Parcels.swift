@@ -129,7 +129,7 @@ extension Post {
 
   // MARK: - The time of parcels
 
-  /// Whether ids of parcels that expire so early may be forgotten here. A clock that is set back doesn't change that.
+  /// Whether it is over: ids of parcels that expire so early may be forgotten here, even if the clock was set back since.
   func isOver(_ expiresAt: Int64, at now: Int64) throws -> Bool {
     guard expiresAt > now else { return true }
     return expiresAt <= (try forgottenParcels())
