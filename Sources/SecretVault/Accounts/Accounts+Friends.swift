@@ -3,38 +3,33 @@ package import VaultStore
 
 /// The contacts of an account, as its server last said.
 extension Accounts {
-  /// All of an account, by address.
   package func friendRecords(_ account: [UInt8]) throws -> [FriendRecord] {
     try database.friends(account)
   }
 
   package func friendRecord(_ account: [UInt8], _ address: String) throws -> FriendRecord? {
-    // One that is damaged is as good as gone: the server knows it, too.
-    do { return try database.friend(account, address) } catch StoreError.damaged { return nil } catch { throw error }
+    // A damaged one is as good as gone: the server has it too.
+    do { return try database.friend(account, address) } catch StoreError.damaged { return nil }
   }
 
-  /// Keeps a contact, or what is new of it, in one step: others change it, too. Beyond the limit of an account nothing is added.
-  package func keepFriend(
-    _ account: [UInt8], _ address: String, change: (inout FriendRecord) -> Void
-  ) throws {
+  /// Adds or changes a contact in one step, as others change it too. Beyond an account's limit nothing is added.
+  package func keepFriend(_ account: [UInt8], _ address: String, change: (inout FriendRecord) -> Void) throws {
     _ = try database.updateFriend(account, address, change)
   }
 
-  /// Changes a contact in one step, or forgets it where `change` leaves nil. One that has been removed meanwhile doesn't come back.
-  package func changeFriend(
-    _ account: [UInt8], _ address: String, change: (inout FriendRecord?) -> Void
-  ) throws {
+  /// Changes a contact in one step, or removes it where `change` leaves nil. One removed meanwhile doesn't come back.
+  package func changeFriend(_ account: [UInt8], _ address: String, change: (inout FriendRecord?) -> Void) throws {
     try database.changeFriend(account, address, change)
   }
 
-  /// Wants nothing more of an address: what it writes isn't kept, and it can't ask to be a friend.
+  /// From now on what this address writes isn't kept, and it can't ask to be a friend.
   package func blockContact(_ account: [UInt8], _ address: String) throws {
     try keepFriend(account, address) { friend in
       friend = FriendRecord(account: account, address: address, subscription: .blocked)
     }
   }
 
-  /// Whoever was blocked isn't any more. Whether it was.
+  /// Returns whether it was blocked.
   @discardableResult
   package func unblockContact(_ account: [UInt8], _ address: String) throws -> Bool {
     var wasBlocked = false
@@ -45,14 +40,13 @@ extension Accounts {
     return wasBlocked
   }
 
-  /// Nobody is known to be there any more.
+  /// Forgets who is online.
   package func forgetPresence(_ account: [UInt8]) throws {
     for friend in try friendRecords(account) where friend.presence != nil {
       try changeFriend(account, friend.address) { $0?.presence = nil }
     }
   }
 
-  /// Which peer has this address, if any.
   package func peer(at address: String) throws -> PeerSummary? {
     let addresses = try database.peerAddresses()
     for peer in try database.peers() where addresses[peer.digest] == address {
@@ -67,7 +61,6 @@ extension Accounts {
     return known.count == 1 ? known.keys.first : nil
   }
 
-  /// Whether some peer has this address.
   package func isAccountAddress(_ address: String) throws -> Bool {
     try database.peerAddresses().values.contains(address)
   }
@@ -75,10 +68,8 @@ extension Accounts {
   /// The digest of a peer by whatever it is called here.
   package func peerDigest(_ reference: String) throws -> Digest { try directory.find(reference).digest }
 
-  /// The names of all peers.
   package func namesOfPeers() throws -> [Digest: String] { try directory.peerNames() }
 
-  /// The address of a peer's account, if it is known.
   package func accountAddress(of peer: Digest) throws -> String? {
     try database.peerAddress(peer)
   }

@@ -1,11 +1,11 @@
 import Sodium
 import VaultStore
 
-/// What peers say in their messages about where they can be had.
+/// The account addresses that peers announce in their messages.
 extension Accounts {
-  /// Takes a peer's own word, as of `time`. What this device's user has said counts more, until the peer says another address than it did before: then it
-  /// has moved, and is followed. So is one whose address the user has forgotten, but never to that one. A later word counts more, and nobody is where
-  /// another peer is.
+  /// Takes the address that a peer announced at `time`. The user's own entry wins until the peer announces another address than
+  /// before: then it has moved. An address that the user has forgotten isn't taken again. Later announcements win, and no two
+  /// peers have the same address.
   func noteAddress(_ address: String, of peer: PeerRecord, at time: Int64) {
     guard Self.isAddress(address) else { return }
     let key = "peer-address-\(peer.digest)"
@@ -16,24 +16,23 @@ extension Accounts {
       let said = try database.meta(key).flatMap { $0.count > 8 ? $0 : nil }
       let hasMoved = said.map { Array($0[8...]) != Array(address.utf8) } ?? false
       if let said {
-        guard said[..<8].reduce(0, { $0 << 8 | Int64($1) }) < time else { return }
+        guard Int64(bigEndianBytes: said[..<8]) < time else { return }
         // The user wants none.
         guard known != nil || forgotten != nil else { return }
       }
       guard try !database.peerAddresses().contains(where: { $0.key != peer.digest && $0.value == address }) else {
         return
       }
-      let word = (0..<8).map { UInt8(truncatingIfNeeded: time >> (56 - 8 * Int64($0))) } + Array(address.utf8)
-      try database.setMeta(key, to: word)
+      try database.setMeta(key, to: time.bigEndianBytes + Array(address.utf8))
       guard known == nil || hasMoved, known != address else { return }
       try database.setPeerAddress(peer.digest, address)
     } catch { environment.log.error("the address of \(peer.name) can't be kept: \(error)") }
   }
 
-  /// Under which the address stands that the user has forgotten last.
+  /// The address of this peer that the user has forgotten last.
   private static func forgottenKey(_ peer: Digest) -> String { "peer-address-forgotten-\(peer)" }
 
-  /// No peer has this address any more, nor is one to have it that says so, until the user does.
+  /// Takes this address from its peer, which can't announce it again: only the user can set it.
   package func forgetAccountAddress(_ address: String) throws {
     for (peer, known) in try database.peerAddresses() where known == address {
       try database.setMeta(Self.forgottenKey(peer), to: Array(address.utf8))
@@ -41,7 +40,7 @@ extension Accounts {
     }
   }
 
-  /// The user says, or with nil takes back, where a peer's account is.
+  /// Sets, or with nil removes, a peer's account address by the user's word.
   @discardableResult
   package func setAccountAddress(_ reference: String, to address: String?) throws -> PeerSummary {
     let peer = try directory.find(reference)
@@ -51,7 +50,7 @@ extension Accounts {
     return try directory.summary(peer)
   }
 
-  /// Whether a text can be the address of an account: a name, an at sign, and a server, in small letters.
+  /// Whether it has the form `name@server`, in lower case.
   static func isAddress(_ text: String) -> Bool {
     let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
     guard parts.count == 2, text.utf8.count <= 512, !parts[0].isEmpty, !parts[1].isEmpty else { return false }

@@ -1,9 +1,7 @@
 package import VaultProtocol
 package import VaultStore
 
-/// The account at a chat server, and at which addresses peers have theirs.
-///
-/// What the part that talks to XMPP servers needs of a vault. Addresses are in their one normal form here: whoever calls sees to that.
+/// The account at a chat server, and peers' account addresses. Callers normalise addresses.
 package final class Accounts: Room {
   package let core: VaultCore
   let directory: Directory
@@ -13,103 +11,99 @@ package final class Accounts: Room {
     self.directory = directory
   }
 
-  /// All accounts that have been used here, the one in use or not.
+  /// All accounts that were ever used here.
   package func accountRecords() throws -> [AccountRecord] {
     try database.accounts()
   }
 
-  /// The account in use; nil if none is.
   package func currentAccount() throws -> AccountRecord? {
     try accountRecords().first { $0.isCurrent }
   }
 
-  /// The address of the account in use, which messages carry so that they can be answered the same way.
-  package func currentAccountAddress() throws -> String? { try currentAccount()?.address }
+  /// Messages carry it, so that they can be answered the same way.
+  func currentAccountAddress() throws -> String? { try currentAccount()?.address }
 
   package func accountRecord(_ address: String) throws -> AccountRecord? {
     try accountRecords().first { $0.address == address }
   }
 
-  /// Puts an account in use, with its password if there is a new one. What others have noted of one that is known stays.
+  /// Nil keeps the password. What is noted of a known account stays.
   package func useAccount(_ account: AccountRecord, password: HeldSecret?) throws {
     try database.useAccount(account, password: password)
   }
 
-  /// Keeps another password of an account, if that is still here.
+  /// Replaces an account's password, if the account is still here.
   package func keepAccountPassword(_ id: [UInt8], _ password: HeldSecret) throws {
     try database.setAccountPassword(id, password.bytes)
   }
 
-  /// Calls this device something else at the server of an account.
+  /// Changes this device's resource at the account's server.
   package func renameDevice(of account: [UInt8], to resource: String) throws {
     _ = try database.updateAccount(account) { $0.resource = resource }
   }
 
-  /// The password of an account; nil if it is logged out.
+  /// Nil if the account is logged out.
   package func accountPassword(_ id: [UInt8]) throws -> HeldSecret? {
     try database.accountPassword(id)
   }
 
-  /// Logs an account out: it isn't used any more, and its password is forgotten. Its friends and messages stay.
+  /// Logs an account out and forgets its password. Its friends and messages stay.
   package func endAccount(_ account: AccountRecord) throws {
     try database.endAccount(account.id)
     try noteAccountConnection(nil, of: account.id)
   }
 
-  /// Removes an account with all that came by it but what was sealed.
+  /// Removes an account and all that came by it except sealed messages.
   package func forgetAccount(_ account: AccountRecord) throws {
     try noteAccountConnection(nil, of: account.id)
     _ = try database.removeAccount(account.id)
   }
 
-  /// How many accounts can't be read any more, because their rows are damaged.
+  /// Accounts whose rows are damaged.
   package func damagedAccountCount() throws -> Int {
     try database.damagedAccountCount()
   }
 
-  /// Removes the accounts that can't be read any more, with whatever is left of them. Returns how many there were.
+  /// Removes damaged accounts with all that is left of them. Returns how many there were.
   package func forgetDamagedAccounts() throws -> Int {
     try database.removeDamagedAccounts()
   }
 
-  /// How many plain messages of an account haven't been sent yet; nobody counts more than a thousand.
+  /// Unsent plain messages of an account, at most 1000.
   package func unsentPlainCount(_ account: [UInt8]) throws -> Int {
     try database.messages(MessageFilter(account: account, direction: .sent, states: [.waiting], limit: 1000)).count
   }
 
-  /// Notes up to where an account's archive was read.
   package func noteArchive(of account: [UInt8], to place: String) throws {
     _ = try database.updateAccount(account) { $0.archivedTo = place }
   }
 
-  /// A number that is another one whenever an account, its password or its contacts have changed, by whichever program.
+  /// Changes whenever a program changes an account, its password or its contacts.
   package func accountMark() throws -> UInt64 {
     try database.accountMark()
   }
 
-  /// Whether a command should see to the account by itself: one is in use, no daemon runs, and servers aren't left out.
+  /// Whether a command has to serve the account itself: one is in use, no daemon runs, and servers are allowed.
   package func needsAccountRound() throws -> Bool {
     guard !leavesServersOut(), try currentAccount() != nil else { return false }
     return try isWithoutDaemon()
   }
 
-  /// Whether the setting `pigeons-only` is on. Settings that can't be read make nothing public.
+  /// Whether the setting `pigeons-only` is on, or can't be read.
   package func leavesServersOut() -> Bool { core.verifiedSetting(.pigeonsOnly) != SettingKey.off }
 
-  /// What has gone and come by an account from this device; nil if nothing has.
+  /// Nil if nothing has gone or come by this account.
   package func accountTraffic(_ id: [UInt8]) throws -> AccountTraffic? {
     try database.accountTraffic(id)
   }
 
-  /// Counts what has gone and come by an account, and with it keeps the marks of texts that weren't kept, if there are new ones.
-  package func addAccountTraffic(
-    _ id: [UInt8], _ more: AccountTraffic, passed: [UInt64]? = nil
-  ) throws {
+  /// `passed` are the new marks of counted texts that weren't kept; nil leaves the old ones.
+  package func addAccountTraffic(_ id: [UInt8], _ more: AccountTraffic, passed: [UInt64]? = nil) throws {
     guard !more.isNothing || passed != nil else { return }
     try database.addAccountTraffic(id, more, passed: passed)
   }
 
-  /// Marks of an account's texts that weren't kept and are counted, the latest last.
+  /// Marks of counted texts that weren't kept, the latest last.
   package func passedTexts(_ id: [UInt8]) throws -> [UInt64] {
     try database.passedTexts(id)
   }

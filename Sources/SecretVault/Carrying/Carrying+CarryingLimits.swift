@@ -1,7 +1,7 @@
 import Courier
 
 extension Carrying {
-  /// What is given of this device to others, as the settings say now. While they can't be read, nothing is carried.
+  /// The limits in the settings. While these can't be read, nothing is carried.
   func carryingLimits() -> CarryingLimits {
     var limits = CarryingLimits()
     guard let values = try? core.settingsFile.load() else {
@@ -21,6 +21,5 @@ extension Carrying {
     return limits
   }
 
-  /// How this device is just now, as far as that matters for carrying.
   func deviceCondition() -> DeviceCondition { DeviceCondition(battery: environment.battery()) }
 }

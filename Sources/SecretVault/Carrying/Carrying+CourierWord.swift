@@ -2,22 +2,21 @@ import Courier
 import Sodium
 import VaultProtocol
 
-/// What carriers have to know of parcels that went other ways.
+/// What the courier knows that other rooms need.
 extension Carrying {
-  /// Whether somebody was met lately who could carry something.
+  /// Whether a possible carrier was met lately.
   func mayMeetCarriers() throws -> Bool {
     let now = environment.now()
     let met = try readCourier().encounters.meetings(at: now).first { $0.device != .network }
     return met.map { now - $0.at < ParcelTimes.encounter } ?? false
   }
 
-  /// Whom an own parcel was given to, in the order of its branches.
+  /// Who carries an own parcel, in the order of its branches.
   func carriers(of id: ParcelID) throws -> [Digest] {
     guard let key = ParcelKey(id.bytes) else { return [] }
     return try readCourier().outgoing[key]?.carriers.compactMap { try? Digest($0.carrier.bytes) } ?? []
   }
 
-  /// What is carried for others.
   func carriedSummary() throws -> CarriedSummary {
     let parcels = try readCourier().satchel.parcels.values
     return CarriedSummary(

@@ -14,13 +14,12 @@ package final class Carrying: Room {
   /// This device, as carriers know it.
   func ownDevice() throws -> DeviceKey { try Self.device(identity.keys.digest) }
 
-  /// What the courier knows.
   func readCourier() throws -> Courier {
     let own = try ownDevice()
     return try mendingCourier { () throws(StoreError) in try database.readCourier(own: own) }
   }
 
-  /// Changes what the courier knows, in one transaction; the content of what isn't carried any more goes with it.
+  /// Changes the courier's state in one transaction, which also removes the contents of what isn't carried any more.
   func changeCourier<Value>(
     _ body: (inout Courier, inout CarriedContents) throws(StoreError) -> Value
   ) throws -> Value {
@@ -28,13 +27,13 @@ package final class Carrying: Room {
     return try mendingCourier { () throws(StoreError) in try database.changeCourier(own: own, body) }
   }
 
-  /// What was damaged is begun anew: of it nothing depends but what is carried for others.
+  /// Damaged state is reset: only what is carried for others is lost with it.
   private func mendingCourier<Value>(_ body: () throws(StoreError) -> Value) throws -> Value {
     do { return try body() } catch StoreError.damaged(let what) {
       environment.log.error("\(what) is damaged: what was carried for others is given up")
       try database.resetCourier()
       return try body()
-    } catch { throw error }
+    }
   }
 
   static func device(_ digest: Digest) throws -> DeviceKey {

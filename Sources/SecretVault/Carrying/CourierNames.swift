@@ -1,7 +1,7 @@
 import Courier
 
-// Names of the library `Courier`, for files that know the peers' messages as well: some are called the same there, and the library's own name is
-// that of its main type.
+// Types of the library `Courier` under unambiguous names: `VaultProtocol` has types of the same names, and `Courier.Offer` can't be
+// written, as `Courier` is also a type.
 
 /// A parcel that could be given to whoever is met.
 typealias CarriedOffer = Offer

@@ -2,26 +2,26 @@ import Courier
 import Sodium
 import Synchronization
 
-/// What one process remembers of meetings: who is met just now, how much is being collected, and what was worth nothing.
+/// What one process remembers of meetings: which are under way, how much is being collected, and what was worthless.
 final class MeetingMemory: Sendable {
-  /// Most bytes of parcels that are in memory at a time, coming or going, of all meetings together.
+  /// Most bytes of parcels in memory, coming or going, of all meetings together.
   static let collectingLimit = 64 << 20
-  /// Milliseconds for which a parcel that was worth nothing isn't asked for again.
+  /// Milliseconds for which a worthless parcel isn't asked for again.
   static let worthlessTime = 86_400_000.0
-  /// The same for one that can't be taken just now, and whose sender is no peer: the first time, and twice as long each time it comes.
+  /// The same, at first, for one that can't be taken now or whose sender is no peer; doubled each time it comes.
   static let fullTime = 600_000.0
-  /// How long that gets where it lies with this device, and after how long bytes in vain are forgotten.
+  /// The longest such time where the cause lies with this device; also after how long bytes in vain are forgotten.
   static let vainTime = 3_600_000.0
-  /// Most bytes of worthless parcels that come from a peer before nothing more of the kind is asked of it, for the rest of a day.
+  /// Bytes of worthless parcels from a peer after which no more of the kind are asked of it for a day.
   static let wasteLimit = 16 << 20
-  /// The same for bytes of parcels that broke off, or that couldn't be taken the first time, for which nobody need be to blame. The peer isn't asked
-  /// for more for ten minutes then, twice as long each time, up to an hour.
+  /// The same for parcels that broke off or couldn't be taken, perhaps by nobody's fault. The peer isn't asked for more for ten minutes
+  /// then, doubled each time, up to an hour.
   static let vainLimit = 16 << 20
-  /// Meetings that a peer may begin in vain before it has to wait.
+  /// Useless meetings that a peer may begin before it has to wait.
   static let idleLimit = 16
   private static let day = 86_400_000.0
   private static let limit = 2048
-  /// Of these, how many of one peer.
+  /// Of one peer.
   private static let limitOfPeer = 256
 
   private struct Side: Hashable {
@@ -29,25 +29,24 @@ final class MeetingMemory: Sendable {
     let isDialling: Bool
   }
 
-  /// A copy as it comes from somebody, or goes to somebody.
+  /// A copy that comes from a peer, or goes to it.
   private struct Passing: Hashable {
     let copy: CopyKey
     let giver: Digest
   }
 
-  /// Whose waste it is: a carrier can't look into what it carries, so that counts apart from its own.
+  /// A carrier can't look into what it carries, so that counts apart from its own.
   private struct WasteSource: Hashable {
     let giver: Digest
     let isCarried: Bool
   }
 
-  /// A parcel that can't be taken for a while, whoever brings it.
+  /// A parcel that isn't taken for a while, whoever brings it.
   private struct Postponed {
     var until: Double
     var pause: Double
   }
 
-  /// Bytes that came for nothing, from some time on.
   private struct Waste {
     var since: Double
     var byteCount = 0
@@ -63,14 +62,14 @@ final class MeetingMemory: Sendable {
 
     func isRecent(at now: Double) -> Bool { now - max(at, until) < MeetingMemory.vainTime }
 
-    /// As many as make a pause are forgotten in an hour: a bad line isn't held against anybody.
+    /// The limit is forgotten within an hour: a bad line isn't held against anybody.
     mutating func fade(to now: Double) {
       byteCount = max(0, byteCount - Double(MeetingMemory.vainLimit) * max(0, now - at) / MeetingMemory.vainTime)
       at = now
     }
   }
 
-  /// Meetings that came to nothing, the last of which began at some time.
+  /// Useless meetings; `beganAt` is when the last one began.
   private struct Idleness {
     var count = 0.0
     var beganAt: Double
@@ -98,14 +97,14 @@ final class MeetingMemory: Sendable {
 
   private let state = Mutex(State())
 
-  /// Begins a meeting with a peer; nil if there is one already that the same side began. Both may dial in the same moment, so each may have one.
+  /// Nil if the same side has begun a meeting already. Both may dial in the same moment, so each side may have one.
   func begin(with peer: Digest, isDialling: Bool) -> MeetingPlace? {
     let side = Side(peer: peer, isDialling: isDialling)
     guard state.withLock({ $0.sides.insert(side).inserted }) else { return nil }
     return MeetingPlace { [self] in state.withLock { _ = $0.sides.remove(side) } }
   }
 
-  /// Room for a parcel of so many bytes, until the place is given up; nil if so much is being collected already.
+  /// Memory for a parcel until the place is given up; nil if there is too little.
   func room(for byteCount: Int) -> MeetingPlace? {
     let hasRoom = state.withLock { state in
       guard byteCount <= Self.collectingLimit - state.collecting else { return false }
@@ -118,7 +117,7 @@ final class MeetingMemory: Sendable {
 
   // MARK: - Parcels that are worth nothing
 
-  /// Remembers for a day that a copy opens to nothing, whoever brings it: not that its parcel has come.
+  /// Remembers for a day that a copy is worthless, whoever brings it.
   func refuse(_ copy: CopyKey, at now: Double) {
     state.withLock { state in
       if state.unopened.count >= Self.limit {
@@ -129,14 +128,14 @@ final class MeetingMemory: Sendable {
     }
   }
 
-  /// Remembers for so many milliseconds that a copy isn't wanted of a peer, which has offered it and given something else.
+  /// Remembers for so many milliseconds not to take a copy from this peer, which offered it and gave something else.
   func refuse(_ copy: CopyKey, from giver: Digest, at now: Double, for time: Double) {
     state.withLock { Self.put(Passing(copy: copy, giver: giver), until: now + time, in: &$0.worthless, at: now) }
   }
 
-  /// Nobody's are forgotten for those of another: one that has too many loses its own that end soonest.
+  /// A peer that has too many entries loses its own that end soonest, not those of others.
   private static func put(_ passing: Passing, until: Double, in table: inout [Passing: Double], at now: Double) {
-    // Counting takes a while, so it waits until there may be too many, and then makes room for some.
+    // Counting takes time, so it waits until there may be too many.
     if table[passing] == nil, table.count >= limitOfPeer {
       if table.count >= limit { table = table.filter { $0.value > now } }
       let own = table.filter { $0.key.giver == passing.giver }
@@ -146,7 +145,7 @@ final class MeetingMemory: Sendable {
     table[passing] = until
   }
 
-  /// Whether a copy isn't wanted of a peer at present.
+  /// Whether a copy isn't taken from a peer at present.
   func isRefused(_ copy: CopyKey, from giver: Digest, at now: Double) -> Bool {
     state.withLock { state in
       if let postponed = state.postponed[copy], postponed.until > now { return true }
@@ -155,15 +154,15 @@ final class MeetingMemory: Sendable {
     }
   }
 
-  /// Remembers that a copy's sender is no peer, for twice as long each time it comes, up to a day. Returns whether that is new.
+  /// Postpones a copy whose sender is no peer, up to a day. Returns whether that is new.
   func noteUnknownSender(_ copy: CopyKey, at now: Double) -> Bool {
     postpone(copy, at: now, longest: Self.worthlessTime)
   }
 
-  /// Remembers that a copy can't be taken now, because there is no room or one of two clocks is wrong: for twice as long each time it comes, up to
-  /// an hour. Returns whether that is new.
+  /// Postpones a copy for which there is no room, or whose times don't fit this clock, up to an hour. Returns whether that is new.
   func noteFull(_ copy: CopyKey, at now: Double) -> Bool { postpone(copy, at: now, longest: Self.vainTime) }
 
+  /// Twice as long each time it comes.
   private func postpone(_ copy: CopyKey, at now: Double, longest: Double) -> Bool {
     state.withLock { state in
       if let known = state.postponed[copy] {
@@ -180,7 +179,7 @@ final class MeetingMemory: Sendable {
     }
   }
 
-  /// Notes who the peers are: where there is a new one, it may be the sender of what came from somebody unknown.
+  /// Forgets what is postponed when there is a new peer: it may be the sender.
   func notePeers(_ peers: Set<Digest>) {
     state.withLock { state in
       if !peers.isSubset(of: state.peers) { state.postponed.removeAll() }
@@ -188,7 +187,7 @@ final class MeetingMemory: Sendable {
     }
   }
 
-  /// Remembers that a peer didn't want copies which it was offered: others come first for an hour.
+  /// A peer didn't want these copies: others come first for an hour.
   func noteDeclined(_ copies: [CopyKey], by peer: Digest, at now: Double) {
     state.withLock { state in
       for copy in copies.prefix(Offer.limit) {
@@ -197,14 +196,11 @@ final class MeetingMemory: Sendable {
     }
   }
 
-  /// What a peer didn't want lately.
   func declined(by peer: Digest, at now: Double) -> Set<CopyKey> {
-    state.withLock { state in
-      Set(state.declined.filter { $0.key.giver == peer && $0.value > now }.map(\.key.copy))
-    }
+    state.withLock { Set($0.declined.filter { $0.key.giver == peer && $0.value > now }.map(\.key.copy)) }
   }
 
-  /// Counts bytes from a peer that were worth nothing: what it carried apart from what it says is its own. Returns whether they are enough now.
+  /// Counts worthless bytes from a peer. Returns whether the limit is reached just now.
   @discardableResult
   func noteWaste(_ byteCount: Int, of giver: Digest, isCarried: Bool, at now: Double) -> Bool {
     let source = WasteSource(giver: giver, isCarried: isCarried)
@@ -219,8 +215,8 @@ final class MeetingMemory: Sendable {
     }
   }
 
-  /// Counts bytes from a peer that came in vain, and for which it need not be to blame. What was asked for before a pause makes it no longer; behind
-  /// an hour without any, and without a pause, it begins anew. Returns whether a pause begins.
+  /// Counts bytes from a peer that came in vain, perhaps by nobody's fault. Those that come in a pause don't prolong it; after an hour
+  /// without any, counting begins anew. Returns whether a pause begins.
   @discardableResult
   func noteVain(_ byteCount: Int, of giver: Digest, isCarried: Bool, at now: Double) -> Bool {
     let source = WasteSource(giver: giver, isCarried: isCarried)
@@ -244,7 +240,7 @@ final class MeetingMemory: Sendable {
     }
   }
 
-  /// Whether so much from a peer was worth nothing, or broke off, that nothing more of the kind is asked of it at present.
+  /// Whether nothing more of the kind is asked of a peer at present.
   func hasWastedEnough(_ giver: Digest, isCarried: Bool, at now: Double) -> Bool {
     let source = WasteSource(giver: giver, isCarried: isCarried)
     return state.withLock { state in
@@ -255,8 +251,8 @@ final class MeetingMemory: Sendable {
 
   // MARK: - Who begins meetings
 
-  /// Whether a peer may begin a meeting now, which counts as in vain until ``noteUseful(_:)``. Behind some of those it has to wait, twice as long
-  /// each time: each costs this device reading and writing.
+  /// Whether a peer may begin a meeting, which counts as useless until ``noteUseful(_:)``. After some useless ones it has to wait, twice
+  /// as long each time: each costs this device reading and writing.
   func admits(_ peer: Digest, at now: Double) -> Bool {
     state.withLock { state in
       if state.idle.count >= Self.limit, state.idle[peer] == nil { state.idle.removeAll() }
@@ -276,20 +272,18 @@ final class MeetingMemory: Sendable {
 
   // MARK: - Who is there
 
-  /// Notes that a peer has called: it can be reached, perhaps.
+  /// A peer has called: perhaps it can be reached.
   func noteSeen(_ peer: Digest, at now: Double) {
     note(\.seen, peer, now)
     noteReturned(peer)
   }
 
-  /// Notes that a peer has called, or is heard in the room: what waits for it needn't wait any longer.
+  /// A peer has called, or is heard in the room: what waits for it needn't wait any longer.
   func noteReturned(_ peer: Digest) {
-    state.withLock { state in
-      if state.returned.count < Self.limit { state.returned.insert(peer) }
-    }
+    state.withLock { if $0.returned.count < Self.limit { $0.returned.insert(peer) } }
   }
 
-  /// Who has come since this was asked last.
+  /// Returns who has come, and forgets it.
   func takeReturned() -> Set<Digest> {
     state.withLock { state in
       defer { state.returned = [] }
@@ -297,19 +291,17 @@ final class MeetingMemory: Sendable {
     }
   }
 
-  /// Notes that a meeting with a peer came to its end, and whether it has changed anything here.
+  /// A meeting with a peer has ended.
   func noteMet(_ peer: Digest, at now: Double, hasChanged: Bool) {
     note(\.met, peer, now)
     if hasChanged { state.withLock { $0.changes &+= 1 } }
   }
 
-  /// How many meetings have changed something.
   var changes: Int { state.withLock { $0.changes } }
 
   /// When a peer called last, on the clock that never jumps.
   func seen(_ peer: Digest) -> Double? { state.withLock { $0.seen[peer] } }
 
-  /// When a peer was met last.
   func met(_ peer: Digest) -> Double? { state.withLock { $0.met[peer] } }
 
   private func note(_ table: WritableKeyPath<State, [Digest: Double]>, _ peer: Digest, _ now: Double) {
@@ -322,7 +314,7 @@ final class MeetingMemory: Sendable {
   }
 }
 
-/// Something that is taken until nobody refers to it any more: whatever ends a session gives it up.
+/// Taken until nobody refers to it any more, so whatever ends a session gives it up.
 final class MeetingPlace: Sendable {
   private let leave: Mutex<(@Sendable () -> Void)?>
 
@@ -330,11 +322,8 @@ final class MeetingPlace: Sendable {
 
   deinit { end() }
 
-  /// Gives the place up, for somebody who is to be told that it is free: values that hold it may live on for a moment.
+  /// Gives the place up at once: values that hold it may live on for a moment.
   func end() {
-    leave.withLock { leave in
-      defer { leave = nil }
-      return leave
-    }?()
+    leave.withLock { $0.take() }?()
   }
 }

@@ -1,30 +1,27 @@
 import Sodium
 
-/// Whom the daemon meets when. Pure: times come in, on a clock in milliseconds that never jumps.
+/// Whom the daemon meets when. Pure; times are in milliseconds on a clock that never jumps.
 ///
-/// - Who has parcels of this device's own to get is dialled at once when there is a new one, then after a minute, and twice as long each time it comes to
-///   nothing, up to an hour. A peer that has called meanwhile, or is heard in the room again, is dialled at once, too, and before those that couldn't be
-///   reached.
-/// - Everybody else is dialled each quarter of an hour while there is something to be carried, and sooner when there is something new of this device's own,
-///   or word of what has arrived.
+/// - A peer for which own parcels wait is dialled at once for a new one, then after a minute, doubled after each failure, up to an hour. One that
+///   has called meanwhile, or is heard in the room again, is dialled at once, and before those that couldn't be reached.
+/// - Others are dialled each quarter of an hour while there is something to carry, sooner when there are new own parcels or receipts.
 /// - Whoever appears in the room is dialled at once, at most each two minutes.
-/// - A few are met at a time; half of these places are for peers that have parcels of this device's own to get.
+/// - A few are met at a time; half of the places are kept for peers that get own parcels.
 struct MeetingSchedule: Sendable {
   static let firstPause = 60_000.0
   static let longestPause = 3_600_000.0
   static let round = 900_000.0
   static let nearbyPause = 120_000.0
-  /// Behind a meeting, when there is something new for carriers: what comes up together goes together.
+  /// After a meeting, when there is something new for carriers: what comes up together goes together.
   static let freshPause = 10_000.0
-  /// Least milliseconds between two meetings with a peer for whatever reason.
+  /// Least time between two meetings with a peer for whatever reason.
   static let leastPause = 2_000.0
   /// Meetings that are under way at a time.
   static let atOnce = 4
-  /// How many of them are only for peers that have something of this device's own to get: whoever is slow at carrying keeps nothing else waiting.
+  /// How many of them are kept for peers that get own parcels: slow carriers keep nothing else waiting.
   static let keptForOwn = 2
   private static let limit = 4096
 
-  /// What is known of one peer at some time.
   struct Situation: Hashable, Sendable {
     let peer: Digest
     /// Parcels that wait for it.
@@ -33,13 +30,13 @@ struct MeetingSchedule: Sendable {
     var hasOwn = false
     /// Own parcels that may be given to it as a carrier.
     var spreading: Set<[UInt8]> = []
-    /// Whether it may be a carrier: there is something that could be given, or taken.
+    /// Whether there is something that it could carry, or have carried.
     var mayCarry = false
-    /// Whether there are receipts that it hasn't been told.
+    /// Whether there are receipts for it.
     var hasNews = false
     /// Whether it was heard in the room just now.
     var isHeard = false
-    /// Whether there is a way to dial it without hearing it.
+    /// Whether it can be dialled without being heard.
     var hasAddress = false
     /// When it called last, and when it was met last; nil for never.
     var seenAt: Double?
@@ -52,15 +49,15 @@ struct MeetingSchedule: Sendable {
     var tried: Set<[UInt8]> = []
     var spread: Set<[UInt8]> = []
     var wasHeard = false
-    /// A part of the usual time by which it differs, so that not all come at once.
+    /// Fraction by which pauses differ, so that not all peers are dialled at once.
     var jitter = 0.0
   }
 
   private var states: [Digest: State] = [:]
-  /// Who is being met, and whether for something of this device's own.
+  /// Who is being met, and whether for own parcels.
   private var running: [Digest: Bool] = [:]
 
-  /// Who is to be met now, those first who have something to get; they count as being met until ``finished(_:_:waiting:at:)``.
+  /// Who is to be met now, those first who get something. They count as being met until ``finished(_:isDone:)``.
   mutating func begin(_ situations: [Situation], at now: Double) -> [Digest] {
     if states.count > Self.limit { states = states.filter { running[$0.key] != nil } }
     var due: [(rank: Int, isDoubtful: Bool, last: Double, peer: Digest)] = []
@@ -81,7 +78,7 @@ struct MeetingSchedule: Sendable {
       states[situation.peer] = state
     }
     var chosen: [Digest] = []
-    // Those that couldn't be reached come behind those that may be: each takes a place until its dial has failed.
+    // Those that couldn't be reached come last: each takes a place until its dial has failed.
     let order = due.sorted { one, other in
       (one.rank, one.isDoubtful ? 1 : 0, one.last) < (other.rank, other.isDoubtful ? 1 : 0, other.last)
     }
@@ -101,7 +98,7 @@ struct MeetingSchedule: Sendable {
     return chosen
   }
 
-  /// The machine has other ways into the network than before: whoever has a parcel to get, or could carry one, may be reached by now.
+  /// The machine's network has changed: who couldn't be reached may be reached now.
   mutating func networkChanged() {
     for peer in states.keys {
       states[peer]?.failures = 0
@@ -110,7 +107,7 @@ struct MeetingSchedule: Sendable {
     }
   }
 
-  /// A meeting has ended; `isDone` says whether the peer was met and has got what waited for it.
+  /// `isDone` says whether the peer was met and got what waited for it.
   mutating func finished(_ peer: Digest, isDone: Bool) {
     running[peer] = nil
     let failures = states[peer]?.failures ?? 0
@@ -127,7 +124,7 @@ struct MeetingSchedule: Sendable {
     let hasCalled =
       state.failures > 0 && (situation.seenAt ?? -.infinity) > state.attemptedAt
       && now - state.attemptedAt >= Self.freshPause
-    // An attempt that came to nothing doesn't count: who is heard now wasn't there then.
+    // A failed attempt doesn't count: who is heard now wasn't there then.
     let lastMet = state.failures > 0 ? situation.metAt ?? -.infinity : last
     if situation.isHeard, !state.wasHeard, hasReason, now - lastMet >= Self.nearbyPause,
       now - state.attemptedAt >= Self.freshPause

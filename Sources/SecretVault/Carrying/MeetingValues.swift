@@ -1,7 +1,7 @@
 import Courier
 import VaultProtocol
 
-// What is said in a meeting, in the values of the library that decides, and back.
+// Messages of a meeting as values of `Courier`, and back.
 
 extension CopyKey {
   init?(_ copy: ParcelCopy) {
@@ -9,7 +9,6 @@ extension CopyKey {
     self.init(id: id, digest: digest)
   }
 
-  /// For the wire.
   var message: ParcelCopy? { ParcelID(id.bytes).flatMap { ParcelCopy(id: $0, digest: digest.bytes) } }
 }
 
@@ -29,15 +28,14 @@ extension CarriedOffer {
     guard let copy = CopyKey(offer.copy), let tag = RecipientTag(offer.tag),
       let header = ParcelHeader(
         copy: copy, tag: tag, size: offer.size, expiresAt: offer.expiresAt, hopsLeft: offer.hopsLeft,
-        branch: offer.branch,
-        allowsServers: offer.allowsServers)
+        branch: offer.branch, allowsServers: offer.allowsServers)
     else { return nil }
     self.init(header: header, isYours: offer.isYours)
   }
 }
 
 extension [CarriedOffer] {
-  /// For the wire, where each copy is named once.
+  /// Each copy is named once.
   var messages: [CourierOffer] {
     unique(self) { $0.header.copy }.compactMap { offer in
       offer.header.copy.message.map {
@@ -62,7 +60,6 @@ extension CarriedReply {
 }
 
 extension [CarriedReply] {
-  /// For the wire.
   var messages: [CourierReply] {
     unique(self) { $0.copy }.compactMap { reply in
       reply.copy.message.map { copy in
@@ -82,18 +79,16 @@ extension CarriedReceipt {
     self.init(id: id, branch: receipt.branch, expiresAt: receipt.expiresAt, proof: receipt.proof)
   }
 
-  /// For the wire.
   var message: ParcelReceipt? {
     ParcelID(id.bytes).map { ParcelReceipt(id: $0, branch: branch, expiresAt: expiresAt, proof: proof) }
   }
 }
 
 extension [CarriedReceipt] {
-  /// For the wire.
   var messages: [ParcelReceipt] { unique(self) { $0.id }.compactMap(\.message) }
 }
 
-/// The first with each name, and no more than a message may name.
+/// The first of each name, and no more than a message may have.
 private func unique<Value, Name: Hashable>(_ values: [Value], _ name: (Value) -> Name) -> [Value] {
   var names: Set<Name> = []
   return Array(values.filter { names.insert(name($0)).inserted }.prefix(CourierOffer.countLimit))

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Something that changes when the machine's ways into the network do: who waits to try again needn't wait then.
+/// Changes with the machine's network routes and addresses: who waits to try again needn't wait then.
 package struct NetworkMark: Hashable, Sendable {
   private let value: UInt64
 
@@ -12,7 +12,7 @@ package struct NetworkMark: Hashable, Sendable {
       defer { close(descriptor) }
       var bytes = [UInt8](repeating: 0, count: 16_384)
       let count = read(descriptor, &bytes, bytes.count)
-      // Columns of use counts don't change by themselves.
+      // The columns of use counts don't change by themselves.
       for byte in bytes.prefix(max(0, count)) { value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
     }
     return NetworkMark(value: value)

@@ -4,18 +4,16 @@ import VaultStore
 package struct GroupPlace: Sendable {
   /// The group as this device calls it: 8 bytes.
   package let group: [UInt8]
-  /// The item's place in the group, through all its versions: 16 bytes.
+  /// The same for all versions of an item: 16 bytes.
   package let slot: [UInt8]
-  /// Who has made this version, in which counting: 24 bytes.
+  /// Who has made this version, in which counting of messages: 24 bytes.
   package let author: [UInt8]
-  /// With which message.
   package let sequence: UInt64
-  /// This device as the group knows it: what the names of authors begin with that are its own.
+  /// What authors begin with that are this device.
   package let own: [UInt8]
-  /// Whether who made this version knew of an earlier one, given who made that and with which message.
+  /// Whether the author knew of an earlier version, given by its author and message.
   package let knows: @Sendable (_ author: [UInt8], _ sequence: UInt64) -> Bool
 
-  /// A place.
   package init(
     group: [UInt8], slot: [UInt8], author: [UInt8], sequence: UInt64, own: [UInt8],
     knows: @escaping @Sendable (_ author: [UInt8], _ sequence: UInt64) -> Bool
@@ -31,47 +29,47 @@ package struct GroupPlace: Sendable {
 
 /// What became of an item that a group has brought.
 package enum GroupItemOutcome: Hashable, Sendable {
-  /// It is here, durably.
+  /// Durably.
   case kept
-  /// It isn't: this device holds no share of its key. The group is asked for it again once it does.
+  /// Not kept: this device holds no share of its key. The group is asked for it again once it does.
   case keyNotHeld
-  /// It isn't: the group has brought as much as it may (`quota-bytes`, `quota-shares`). It is asked for again once there is room.
+  /// Not kept: the group has brought as much as it may (`quota-bytes`, `quota-shares`). It is asked for again once there is room.
   case noRoom
-  /// It isn't: another copy is here that nobody has looked into. It is asked for again if that one doesn't open.
+  /// Not kept: another copy is here that nobody has looked into. It is asked for again if that one doesn't open.
   case another
 }
 
 package struct GroupItem: Sendable {
-  /// Its place in the group, 32 hexadecimal digits.
+  /// 32 hexadecimal digits.
   package let slot: String
-  /// Its id, 64 hexadecimal digits.
+  /// 64 hexadecimal digits.
   package let id: String
-  /// Its key's id, 32 hexadecimal digits. Under another key it is another item, whatever its id.
+  /// 32 hexadecimal digits. Under another key it is another item, whatever its id.
   package let keyID: String
   package let item: ItemSummary?
   /// Its key's name, or the beginning of the key's id.
   package let key: String
-  /// Whether this device holds a share of its key: without, the item isn't kept here.
+  /// Whether this device holds a share of its key: otherwise the item isn't kept here.
   package let isKeyHeld: Bool
   /// When this version came here, in milliseconds since 1970.
   package let changedAt: Int64
-  /// Whether the user has put it there or the group has brought it. Else somebody has put something there that was on this device
-  /// before: changes made here don't go there, and the group's don't come here.
+  /// Whether the user has put it there or the group has brought it. Else somebody else has put there what was on this device before:
+  /// changes aren't exchanged.
   package let isShared: Bool
-  /// Whether somebody's change, made without knowledge of this version, has taken its place, or somebody has taken it out: it stands beside
-  /// what counts, for all members to see.
+  /// Whether it was replaced or taken out by somebody who didn't know of this version: it stays visible to all members beside what
+  /// counts.
   package let isAside: Bool
-  /// The id of what counts in its place; nil if there is nothing any more.
+  /// The id of what counts in its place, if there is anything.
   package let counts: String?
 }
 
-/// An item that is put into a group: its public header, and its ciphertext.
+/// An item to be put into a group.
 package struct GroupItemSource: Sendable {
   /// 32 bytes.
   package let id: [UInt8]
-  /// The encoded header, at most 8 KiB.
+  /// Encoded, at most 8 KiB.
   package let header: [UInt8]
-  /// Bytes of the ciphertext.
+  /// Of the ciphertext.
   package let byteCount: UInt64
   /// How it is called in a sentence.
   package let name: String
@@ -85,7 +83,7 @@ package struct GroupItemSource: Sendable {
     self.file = file
   }
 
-  /// Bytes of the ciphertext.
+  /// Reads ciphertext.
   package func read(at offset: UInt64, count: Int) throws -> [UInt8] {
     try file.read(at: Int64(clamping: offset) + Int64(header.count), count: count)
   }

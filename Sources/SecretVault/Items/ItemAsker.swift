@@ -1,25 +1,21 @@
-package import Sodium
+import Sodium
 import VaultProtocol
 
-/// An item to be left with a peer. Only ciphertext.
-package struct ItemAsker: Sendable {
-  /// The encoded header.
-  package let header: [UInt8]
-  /// Bytes of the ciphertext.
-  package let byteCount: UInt64
-  /// What it hashes to.
-  package let digest: Digest
-  /// Reads a piece of it.
-  package let piece: @Sendable (UInt64) throws -> [UInt8]
-  /// Told of each piece's bytes once they are sent.
-  package let progress: @Sendable (Int) -> Void
-}
+/// Offers an item and sends what its receiver lacks of it.
+struct ItemAsker: Asker {
+  /// Encoded.
+  let header: [UInt8]
+  /// Of the ciphertext.
+  let byteCount: UInt64
+  let digest: Digest
+  let piece: @Sendable (UInt64) throws -> [UInt8]
+  /// Told the size of each piece once it is sent.
+  let progress: @Sendable (Int) -> Void
 
-extension ItemAsker: Asker {
-  /// Offers an item and sends what its receiver lacks of it. True if it was known there.
+  /// True if the item was known there.
   func ask(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> Bool {
     try await conversation.send(ItemOffer(request: id, digest: digest, header: header))
-    // Taking an interrupted transfer up again, the receiver reads all that it has: some seconds a gigabyte.
+    // To resume a transfer, the receiver reads all that it has: some seconds a gigabyte.
     let patience = 2 + Int(clamping: byteCount / (256 << 20))
     let answer = try await conversation.receive(ItemAnswer.self, patience: patience)
     guard answer.request == id else { throw .notAsked }

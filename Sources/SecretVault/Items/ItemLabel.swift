@@ -3,19 +3,16 @@ import Sodium
 import VaultStore
 import WireCodec
 
-/// What a list shows of an item's contents: kept beside the item, sealed under the vault's own keys, so that a list needs no
-/// peers. Of the contents themselves there is nothing in it, only the sanitised name of a file.
+/// What a list shows of an item, kept beside it and sealed under the vault's own keys, so that a list needs no peers. Of the contents it
+/// has only the sanitised name of a file.
 struct ItemLabel: WireValue, Hashable {
   static let byteLimit = 2048
-  static let nameByteLimit = SuggestedName.byteLimit
 
-  /// The kind's number; nil if a password hides it.
+  /// Nil if a password hides it.
   let kind: UInt8?
-  /// Whether there is a password.
   let hasPassword: Bool
-  /// Bytes of the body; nil if a password hides it.
+  /// Of the body; nil if a password hides it.
   let byteCount: UInt64?
-  /// The file's name.
   let name: String?
   let mediaType: String?
 
@@ -34,7 +31,7 @@ struct ItemLabel: WireValue, Hashable {
     hasPassword = try reader.flag("password")
     let count = try reader.u64("byte count")
     byteCount = count == .max ? nil : count
-    let name = try reader.text16(limit: Self.nameByteLimit, "name")
+    let name = try reader.text16(limit: SuggestedName.byteLimit, "name")
     self.name = name.isEmpty ? nil : name
     let mediaType = try reader.text16(limit: PayloadHeader.mediaTypeByteLimit, "media type")
     self.mediaType = mediaType.isEmpty ? nil : mediaType
@@ -61,8 +58,7 @@ struct ItemLabel: WireValue, Hashable {
     name = header.fileName.byteCount > 0 ? SuggestedName.sanitised(header.fileName, hides: true) : nil
   }
 
-  /// Whether it goes by this name. A note, an entry and a contact are called as their titles, too, without the ending that they
-  /// would get as files.
+  /// Notes, passwords and contacts also go by their titles, without the ending that they would get as files.
   func isCalled(_ reference: String) -> Bool {
     guard let name else { return false }
     if name == reference { return true }
@@ -70,7 +66,7 @@ struct ItemLabel: WireValue, Hashable {
     return name[..<dot] == reference
   }
 
-  /// The label as it is kept with its item.
+  /// As it is stored with its item.
   func sealed(for id: [UInt8], _ keys: VaultKeys) throws -> [UInt8] {
     do {
       let count = encodedByteCount

@@ -20,7 +20,7 @@ struct ItemOpening {
     }
   }
 
-  /// Decrypts the ciphertext that `input` brings, to its end, and hands what has verified to `output`.
+  /// Decrypts `input` to its end, and hands what has verified to `output`.
   func run(
     _ input: any ByteInput, key: borrowing SecretBytes, output: inout RecoveredOutput
   ) async throws {
@@ -28,7 +28,7 @@ struct ItemOpening {
     let total = header.ciphertextByteCount
     var done: UInt64 = 0
     var batch = [UInt8](repeating: 0, count: Int(min(UInt64(Self.batchByteCount), total)))
-    // The first chunk by itself: it tells the file's name, and whether a password is needed.
+    // The first chunk alone tells the file's name, and whether a password is needed.
     var wanted = min(opener.firstChunkByteCount, batch.count)
     while done < total {
       if Task.isCancelled { throw VaultError(.interrupted, "decrypting was interrupted; nothing was written") }
@@ -73,37 +73,30 @@ struct ItemOpening {
   }
 
   private func finish(_ opener: inout PayloadOpener, _ output: inout RecoveredOutput) throws {
-    do { try opener.finishUnsafe { try output.take($0) } } catch {
-      throw failure(error)
-    }
+    do { try opener.finishUnsafe { try output.take($0) } } catch { throw failure(error) }
     try output.settle(opener)
   }
 
   private func unlock(_ opener: inout PayloadOpener) async throws {
-    for number in 1...PasswordAttempt.limit {
-      let attempt = PasswordAttempt(number: number, logarithm: opener.passwordLogarithm ?? 0)
-      let given = try await access.passwords(attempt)
-      guard let password = given else { throw attempt.unanswered }
-      do { return try opener.unlock(password: password) } catch .wrongPassword {
-        continue
-      } catch .sodium {
-        throw attempt.outOfMemory
-      } catch {
-        throw damage()
-      }
-    }
-    throw PasswordAttempt.allWrong
+    _ = try await password(opener.passwordLogarithm ?? 0) { try opener.unlock(password: $0) }
   }
 
-  /// The same for reading parts. Returns the password that fitted, for who has to lock the contents again.
+  /// Returns the password that fitted, for who has to lock the contents again.
   func unlock(_ reader: inout PayloadReader) async throws -> UsedPassword? {
     guard let logarithm = reader.passwordLogarithm else { return nil }
+    return try await password(logarithm) { try reader.unlock(password: $0) }
+  }
+
+  /// Asks for passwords until one fits, and returns that.
+  private func password(
+    _ logarithm: Int, fits: (borrowing SecretBytes) throws -> Void
+  ) async throws -> UsedPassword {
     for number in 1...PasswordAttempt.limit {
       let attempt = PasswordAttempt(number: number, logarithm: logarithm)
       let given = try await access.passwords(attempt)
       guard let password = given else { throw attempt.unanswered }
       do {
-        try reader.unlock(password: password)
+        try fits(password)
         return UsedPassword(password, logarithm: logarithm)
       } catch PayloadError.wrongPassword {
         continue
@@ -123,7 +116,6 @@ struct ItemOpening {
     return VaultError(.other, "no memory is left for \(name)")
   }
 
-  /// Something about the item doesn't verify.
   func damage(_ how: String? = nil) -> VaultError {
     VaultError(
       .damaged,
@@ -142,12 +134,10 @@ final class UsedPassword: Sendable {
     self.logarithm = logarithm
   }
 
-  /// The same for something new.
+  /// For new contents.
   func again() throws -> SharePassword {
     let copy: SecretBytes
-    do { copy = try password.duplicate() } catch {
-      throw VaultError(.other, "no memory is left for a password")
-    }
+    do { copy = try password.duplicate() } catch { throw VaultError(.other, "no memory is left for a password") }
     return try SharePassword(copy, logarithm: logarithm)
   }
 }
@@ -165,8 +155,7 @@ final class StoredItemInput: ByteInput {
   func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
     let count = Int(min(Int64(buffer.count), reader.byteCount - position))
     guard count > 0 else { return 0 }
-    let start = position
-    try reader.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at: start)
+    try reader.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at: position)
     position += Int64(count)
     return count
   }

@@ -1,15 +1,13 @@
 import SealedPayload
-import ShamirKit
 import Sodium
 import VaultProtocol
 
-/// What is being encrypted as an item, opened: its header, its bytes, and its password if it gets one.
 final class ItemPlaintext {
   let header: PayloadHeader
   let body: any PlaintextSource
   let password: SharePassword?
 
-  /// Opens the source of a request. A stream is read to its end.
+  /// A stream is read to its end.
   init(_ request: ItemRequest, stagingFolder: String) throws {
     password = request.password
     switch request.source {
@@ -28,7 +26,6 @@ final class ItemPlaintext {
     }
   }
 
-  /// From its parts.
   init(header: consuming PayloadHeader, body: any PlaintextSource, password: SharePassword?) {
     self.header = header
     self.body = body
@@ -49,7 +46,7 @@ final class ItemPlaintext {
   }
 }
 
-/// What an item is encrypted to: the shared key itself, or its public half.
+/// What an item is encrypted to.
 enum ItemKeySource: ~Copyable {
   case key(SecretBytes)
   case publicHalf([UInt8])
@@ -57,14 +54,13 @@ enum ItemKeySource: ~Copyable {
 
 /// Encrypts items as streams, in constant memory.
 struct ItemSealing {
-  /// Ciphertext that is handed on at once.
   static let batchByteCount = 1 << 20
 
   let keyID: [UInt8]
   let padding: PayloadPadding
   let description: String
 
-  /// Encrypts `plaintext` under a fresh item id and hands header and ciphertext to `sink` in order.
+  /// Encrypts under a fresh item id and hands header and ciphertext to `sink` in order.
   func run(
     _ plaintext: ItemPlaintext, to keys: borrowing ItemKeySource, progress: (UInt64, UInt64) -> Void = { _, _ in },
     sink: (UnsafeRawBufferPointer) throws -> Void
@@ -73,7 +69,7 @@ struct ItemSealing {
     var sealer = try sealer(plaintext, streamKey)
     let front: [UInt8]
     do { front = try header.encoded() } catch { throw VaultError(.other, "the item's header can't be written") }
-    try front.span.bytes.withUnsafeBytes { bytes in try sink(bytes) }
+    try front.span.bytes.withUnsafeBytes { try sink($0) }
     let total = header.ciphertextByteCount
     var done: UInt64 = 0
     var batch = [UInt8](repeating: 0, count: Int(min(UInt64(Self.batchByteCount), total)))
@@ -81,9 +77,7 @@ struct ItemSealing {
       if Task.isCancelled { throw VaultError(.interrupted, "encrypting was interrupted") }
       let count = try next(&sealer, &batch, plaintext.body)
       guard count > 0 else { throw VaultError(.other, "the encrypted item is shorter than planned") }
-      try batch.span.bytes.withUnsafeBytes { bytes in
-        try sink(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
-      }
+      try batch.span.bytes.withUnsafeBytes { try sink(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
       done += UInt64(count)
       progress(done, total)
     }
@@ -125,7 +119,7 @@ struct ItemSealing {
     }
   }
 
-  /// Hands a key through a tuple.
+  /// A tuple can't have a `SecretBytes`.
   private final class StreamKey {
     private var key: SecretBytes?
     init(_ key: consuming SecretBytes) { self.key = consume key }

@@ -3,29 +3,26 @@ package struct KeySummary: Sendable {
   package let secret: SecretSummary
   /// Items under it here.
   package let items: Int
-  /// Those of them that nobody has looked at here, the ones that wait for acceptance included.
+  /// Those that nobody has looked at here, including those that wait for acceptance.
   package let newItems: Int
-  /// Whether anybody can encrypt to it without having it.
+  /// With one, anybody can encrypt to the key without having it.
   package let hasPublicHalf: Bool
-  /// Whether it is unlocked just now: then it opens items without asking a peer.
+  /// Then it opens items without asking a peer.
   package let isUnlocked: Bool
 
   /// Its name, or the beginning of its id where it has none.
   package var name: String { secret.description ?? String(secret.id.prefix(12)) }
 }
 
-/// An item in a list.
 package struct ItemSummary: Hashable, Sendable {
-  /// How far it is.
   package enum State: String, Hashable, Sendable {
     /// A peer has sent it; it waits to be accepted.
     case waiting
     /// It came from outside, and nobody has looked at it here.
     case new
-    /// An item like others.
+    /// Looked at, or made here.
     case seen
   }
-  /// Where it came from.
   package enum Origin: String, Hashable, Sendable { case made, imported, sent, group }
 
   /// 64 hexadecimal digits.
@@ -38,29 +35,26 @@ package struct ItemSummary: Hashable, Sendable {
   package let name: String?
   /// What it is: file, note, password, contact; nil as long as it was never opened here, or if a password hides it.
   package let kind: String?
-  /// The media type, if it says one.
+  /// Nil if it says none.
   package let mediaType: String?
   /// Bytes of its contents; nil as long as it was never opened here, or if a password hides them.
   package let byteCount: UInt64?
   /// Bytes of the encrypted item: an upper bound, padded.
   package let itemByteCount: UInt64
-  /// Whether it has a password of its own; nil as long as it was never opened here.
+  /// A password of its own; nil as long as it was never opened here.
   package let hasPassword: Bool?
-  /// Its public words, if any.
+  /// Its public words.
   package let description: String?
-  /// How far it is.
   package let state: State
-  /// Where it came from.
   package let origin: Origin
-  /// The peer that sent it.
   package let sender: String?
-  /// Whether it was encrypted to the key's public half, by anybody, and not by somebody who had the key.
+  /// Whether it was encrypted to the key's public half: anybody may have made it.
   package let isSealedToPublicHalf: Bool
   /// Milliseconds since 1970: when it came here, or was made.
   package let receivedAt: Int64
 }
 
-/// What came of bringing an item in.
+/// The outcome of bringing an item in.
 package struct ItemArrival: Sendable {
   package let item: ItemSummary
   /// Whether it was here before.
@@ -69,11 +63,11 @@ package struct ItemArrival: Sendable {
   package var falseSenders: [String] = []
 }
 
-/// What came of decrypting an item to somewhere.
+/// The outcome of decrypting an item to somewhere.
 package struct ItemReport: Sendable {
-  /// The item; nil for one that isn't kept here.
+  /// Nil for an item that isn't kept here.
   package let item: ItemSummary?
-  /// The key that opened it.
+  /// The name of the key that opened it.
   package let key: String
   /// The path written, or nil for a descriptor.
   package let path: String?
@@ -81,10 +75,8 @@ package struct ItemReport: Sendable {
   package let suggestedName: String
   /// The name in it, where the file got another one for safety. Whatever its author wrote: to be escaped.
   package var originalName: String?
-  /// Bytes written.
   package let byteCount: UInt64
 
-  /// A report from its parts.
   package init(item: ItemSummary?, key: String, path: String?, suggestedName: String, byteCount: UInt64) {
     self.item = item
     self.key = key
@@ -96,12 +88,10 @@ package struct ItemReport: Sendable {
 
 /// A part of an item's contents.
 package struct ItemRange: Hashable, Sendable {
-  /// Where it begins.
   package let offset: UInt64
-  /// How long it is at most; nil goes to the end.
+  /// At most; nil goes to the end.
   package let length: UInt64?
 
-  /// A part.
   package init(offset: UInt64, length: UInt64?) {
     self.offset = offset
     self.length = length
@@ -110,18 +100,16 @@ package struct ItemRange: Hashable, Sendable {
 
 /// Something to encrypt under a shared key.
 package struct ItemRequest: Sendable {
-  /// Where the plaintext comes from.
   package var source: ShareSource
-  /// What a file is, as a media type; empty if that isn't known.
+  /// Of a file; empty if unknown.
   package var mediaType: String
-  /// The second encryption under a password, if there is one. What encrypts takes it.
+  /// For a second encryption. Encrypting consumes it.
   package var password: SharePassword?
-  /// Public words, in clear.
+  /// Public, in clear.
   package var description: String?
-  /// Encrypts to the public half of the key, without asking anybody.
+  /// Without asking anybody.
   package var usesPublicHalf: Bool
 
-  /// A request with the usual choices.
   package init(
     source: ShareSource, mediaType: String = "", password: SharePassword? = nil, description: String? = nil,
     usesPublicHalf: Bool = false
@@ -145,7 +133,6 @@ package struct ItemAccess: Sendable {
   /// How long a key is asked for while its holders' consent is missing, or they are; nil asks once.
   package var patience: KeyPatience?
 
-  /// Everything that a caller may want to hear.
   package init(
     passwords: @escaping PasswordSource = Recovering.noPassword,
     recovering: @escaping @Sendable (RecoveryEvent) -> Void = { _ in },
@@ -166,7 +153,6 @@ package struct KeyPatience: Sendable {
   /// Told of each pause, in milliseconds, and why.
   package var waits: @Sendable (_ pause: Int64, _ reason: VaultError) -> Void
 
-  /// Waits for so many milliseconds, or without end.
   package init(limit: Int64?, waits: @escaping @Sendable (_ pause: Int64, _ reason: VaultError) -> Void) {
     self.limit = limit
     self.waits = waits
@@ -176,11 +162,10 @@ package struct KeyPatience: Sendable {
 /// An item that a peer has taken.
 package struct ItemDelivery: Sendable {
   package let item: ItemSummary
-  /// The peer's local name.
   package let peer: String
   /// Whether the peer had it before.
   package let isKnown: Bool
-  /// Whether it waits here in a parcel, and goes by whatever way there is.
+  /// Whether it waits here in a parcel.
   package var isOnItsWay = false
 }
 

@@ -2,12 +2,12 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// Items that a group keeps in step. What a group says about them is decided by the group; here is what it means for the vault.
+/// What a group decides about items means this for the vault.
 extension Items {
-  /// Most bytes of an item in a group: everything goes through all its servers, once for each member who comes late.
+  /// Everything goes through all servers of a group, once for each member who comes late.
   package static let groupItemByteLimit: UInt64 = 64 << 20
 
-  /// The items of a group, those that changed last first.
+  /// Those that changed last first.
   package func groupItems(of group: [UInt8]) throws -> [GroupItem] {
     let entries = try database.groupEntries(of: group)
     var counting: [ArraySlice<UInt8>: GroupEntry] = [:]
@@ -28,19 +28,18 @@ extension Items {
     }
   }
 
-  /// The groups that keep an item in step, as this device calls them, and its place in each.
+  /// The groups that have an item, as this device calls them, and its place in each.
   package func groups(ofItem reference: String) throws -> [(group: [UInt8], slot: [UInt8])] {
     try groups(of: resolveItem(reference))
   }
 
-  /// The same of an item in hand; it needn't be here any more.
+  /// The item needn't be here any more.
   func groups(of record: ItemRecord) throws -> [(group: [UInt8], slot: [UInt8])] {
-    try database.groupEntries(ofItem: record.id)
-      .filter { $0.keyID == record.keyID }.map { ($0.group, $0.slot) }
+    try database.groupEntries(ofItem: record.id).filter { $0.keyID == record.keyID }.map { ($0.group, $0.slot) }
   }
 
-  /// Places in a group of items that aren't here although this device holds a share of their keys now: one place for each item, and
-  /// none while the group has brought as much as it may.
+  /// Places of items that aren't here although this device holds a share of their keys now, one for each item; none while the group has
+  /// brought as much as it may.
   package func missingGroupItems(of group: [UInt8]) throws -> [[UInt8]] {
     guard let quota = core.quota, core.hasDiskRoom() else { return [] }
     let (entries, usage) = (try database.groupEntries(of: group), try database.usage(ofGroup: group))
@@ -60,7 +59,7 @@ extension Items {
     return try database.item(entry.itemID)?.keyID == entry.keyID
   }
 
-  /// An item, to be put into a group. One that waits to be accepted isn't anybody's to hand on.
+  /// Throws for an item that waits to be accepted.
   package func itemForGroup(_ reference: String) throws -> GroupItemSource {
     let item = try openableItem(reference)
     guard item.header.ciphertextByteCount <= Self.groupItemByteLimit else {
@@ -68,16 +67,15 @@ extension Items {
         .usage, "\(item.name) is larger than 64 MiB, the most that goes through a group",
         hint: "send it with `vault item send`, or as a file with `vault item export`")
     }
-    let file = try database.openItem(item.record)
-    return GroupItemSource(item.record, name: item.name, file)
+    return GroupItemSource(item.record, name: item.name, try database.openItem(item.record))
   }
 
-  /// Forgets what a group has kept in step. The items stay.
+  /// The items stay.
   package func forgetGroup(_ group: [UInt8]) throws {
     try database.removeGroupEntries(of: group)
   }
 
-  /// Whether this device holds a share of a shared key.
+  /// Whether it is an encryption key of which this device holds a share.
   static func isHeldKey(_ secret: SecretRecord?) -> Bool {
     secret?.kind == SecretHeader.encryptionKeyKind && secret?.ownIndex != nil
   }

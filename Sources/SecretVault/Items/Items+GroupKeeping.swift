@@ -4,10 +4,9 @@ import VaultStore
 
 /// What a group brings and takes away.
 extension Items {
-  /// Takes a version of an item that a group has brought: keeps it, and takes away what it replaces. Repeating it changes nothing.
+  /// Keeps a version of an item that a group has brought, and removes what it replaces. Repeating it changes nothing.
   ///
-  /// A version of which the new one's maker didn't know is no version that he has replaced: it stays beside it in the group, and the user
-  /// is told.
+  /// A version that the new one's author didn't know of isn't replaced: it stays beside it in the group, and the user is told.
   /// - Parameter contents: writes the ciphertext piece by piece.
   package func keepGroupItem(
     _ place: GroupPlace, header encoded: [UInt8], contents: (_ write: ([UInt8]) throws -> Void) throws -> Void
@@ -75,8 +74,8 @@ extension Items {
     return outcome
   }
 
-  /// Takes an item away that a group has no more. Repeating it changes nothing. What was changed without the knowledge of who has
-  /// taken it away stays in the group, beside its place, and what this device itself has taken out of it stays here.
+  /// Removes an item that a group has no more. Repeating it changes nothing. A change that whoever removed it didn't know of stays in the
+  /// group, beside its place; what this device itself has taken out of the group stays here.
   package func dropGroupItem(_ place: GroupPlace) throws {
     let before = try database.groupEntry(place.group, slot: place.slot)
     let overtaken = try overtaken(before, by: place, unless: nil)
@@ -94,11 +93,9 @@ extension Items {
 
   // MARK: - Parts
 
-  /// Whether an item may be kept: what others bring by a group counts against the same quota as a peer's deposits.
-  private func hasRoom(
-    for header: ItemHeader, of place: GroupPlace, replacing before: GroupEntry?
-  ) throws -> Bool {
-    // Its own were here before, and come back after something was lost.
+  /// What others bring by a group counts against the same quota as a peer's deposits.
+  private func hasRoom(for header: ItemHeader, of place: GroupPlace, replacing before: GroupEntry?) throws -> Bool {
+    // This device's own were here before, and come back after a loss.
     guard !place.author.starts(with: place.own) else { return true }
     guard let quota = core.quota else { throw VaultError(.other, "the settings can't be read") }
     guard core.diskReserve.allows(header.ciphertextByteCount) else { return false }
@@ -106,7 +103,7 @@ extension Items {
       try database.usage(ofGroup: place.group),
       try before.flatMap { (before) throws(StoreError) in try database.item(before.itemID) }
     )
-    // What it takes the place of goes.
+    // What it replaces goes.
     let gone = old.flatMap { (old) -> Int64? in
       guard old.origin == .group, old.id != header.id, old.keyID == before?.keyID else { return nil }
       return old.byteCount
@@ -116,7 +113,7 @@ extension Items {
     return usage.count - (gone == nil ? 0 : 1) < quota.shares && !isTooMuch && bytes <= quota.bytes
   }
 
-  /// An error about an item that didn't open. One that a group has brought makes room for another copy.
+  /// Deletes a damaged item that a group has brought, to make room for another copy.
   func afterDamage(_ item: OpenableItem, _ error: VaultError) -> VaultError {
     guard error.code == .damaged, item.record.origin == .group,
       let isRejected = try? database.rejectGroupItem(item.record.id), isRejected
@@ -134,9 +131,8 @@ extension Items {
     record(.itemOvertaken, secret: storedHeader(overtaken.keyID), detail: "\(name): \(words)")
   }
 
-  /// Why what a group brings can't be read or kept.
+  /// A group's own failure is no damage of the item: it is tried again.
   private static func failure(_ error: any Error) -> VaultError {
-    // A group's own failure is no damage of the item: it is tried again.
     switch error {
     case let error as VaultError: error
     case let error as StoreError: VaultError(error)
@@ -144,7 +140,7 @@ extension Items {
     }
   }
 
-  /// Whether what a group brings is what is here, byte by byte.
+  /// Whether the bytes that a group brings are those of the item that is here.
   private func isSame(
     _ known: ItemRecord, _ contents: (_ write: ([UInt8]) throws -> Void) throws -> Void
   ) throws -> Bool {
@@ -184,8 +180,7 @@ extension Items {
     let record = ItemRecord(
       id: header.id, keyID: header.keyID.bytes, header: encoded, byteCount: total, state: .new, origin: .group,
       sender: nil, label: nil, receivedAt: environment.now())
-    let added = try database.addItem(record, file: file, place: (entry, replaced))
-    switch added {
+    switch try database.addItem(record, file: file, place: (entry, replaced)) {
     case .stored:
       let isAside = try Self.isAside(entry)
       self.record(

@@ -2,19 +2,17 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// Whose word counts at the places of a group, and what becomes of versions that didn't know of each other.
+/// Whose word counts at a group's places, and what becomes of conflicting versions.
 extension Items {
-  /// An item of a group that a version from somewhere else pushes aside unseen, if it is here.
-  func overtaken(
-    _ before: GroupEntry?, by place: GroupPlace, unless header: ItemHeader?
-  ) throws -> ItemRecord? {
+  /// The item at a place, if it is here and the new version's author didn't know of it.
+  func overtaken(_ before: GroupEntry?, by place: GroupPlace, unless header: ItemHeader?) throws -> ItemRecord? {
     guard let before, !place.knows(before.author, before.sequence) else { return nil }
     if let header, before.isOf(header.id, under: header.keyID.bytes) { return nil }
     let record = try itemHere(before.itemID)
     return record?.keyID == before.keyID ? record : nil
   }
 
-  /// Whether what a group has at a place is its to change and take away here: the user has put it there, or the group has brought it.
+  /// Whether a group may change and remove what it has at a place: the user has put it there, or the group has brought it.
   func isShared(_ entry: GroupEntry?, _ own: [UInt8]) throws -> Bool {
     switch entry?.placing {
     case nil, .shared: return true
@@ -27,8 +25,7 @@ extension Items {
     }
   }
 
-  /// The same of an item that was here, or isn't, when a group has it at a place now: by the user's own word, or if the group has it
-  /// by such a word already.
+  /// The same for a version that comes now but isn't stored by its group: the user's own, or one that is here already.
   func isShared(
     _ header: ItemHeader, _ outcome: GroupItemOutcome, _ before: GroupEntry?, _ place: GroupPlace
   ) throws -> Bool {
@@ -46,10 +43,9 @@ extension Items {
     return try database.hasLostPlace(id)
   }
 
-  /// Notes whose word has put what a group has where that isn't settled.
+  /// Settles ``isShared(_:_:)`` of entries for which it wasn't recorded.
   package func settleGroupItems(of group: [UInt8], own: [UInt8]) throws {
-    for entry in try database.groupEntries(of: group)
-    where entry.placing == .notRecorded {
+    for entry in try database.groupEntries(of: group) where entry.placing == .notRecorded {
       let settled = entry.again(placing: try isShared(entry, own) ? .shared : .foreign)
       try database.putGroupEntry(settled, replaced: .stays)
     }
@@ -57,9 +53,8 @@ extension Items {
 
   // MARK: - Versions that were pushed aside
 
-  /// Where a group has a version of an item whose place another one has taken that didn't know of it. Everybody finds the same: the first
-  /// half is the old place's, so that it shows what the version belongs to, and the other half the first 8 bytes of
-  /// BLAKE2b-256("vault/group-aside/v1", first half, item id).
+  /// The place of a version that was pushed aside, the same for everybody: the first half is the old place's, so that it shows what the
+  /// version belongs to; the other half is the first 8 bytes of BLAKE2b-256("vault/group-aside/v1", first half, item id).
   package static func asideSlot(of slot: [UInt8], item: [UInt8]) throws -> [UInt8] {
     let family = family(slot)
     do {
@@ -70,7 +65,7 @@ extension Items {
     } catch { throw VaultError(.other, "hashing failed") }
   }
 
-  /// What places have in common that belong to the same item.
+  /// What all places of an item have in common.
   static func family(_ slot: [UInt8]) -> ArraySlice<UInt8> { slot.prefix(GroupEntry.slotByteCount / 2) }
 
   /// Whether an entry is of a version that was pushed aside, and that nobody has changed since.
@@ -78,13 +73,12 @@ extension Items {
     try asideSlot(of: entry.slot, item: entry.itemID) == entry.slot
   }
 
-  /// Versions that were pushed aside here, and which message the group is known to have them by.
+  /// Versions that were pushed aside, and the messages that brought them.
   package func asideGroupItems(
     of group: [UInt8]
   ) throws -> [(slot: [UInt8], itemID: [UInt8], author: [UInt8], sequence: UInt64)] {
     var aside: [(slot: [UInt8], itemID: [UInt8], author: [UInt8], sequence: UInt64)] = []
-    for entry in try database.groupEntries(of: group)
-    where try Self.isAside(entry) {
+    for entry in try database.groupEntries(of: group) where try Self.isAside(entry) {
       // Under another key it is another item, and none of the group's.
       if let here = try itemHere(entry.itemID), here.keyID != entry.keyID { continue }
       aside.append((entry.slot, entry.itemID, entry.author, entry.sequence))
@@ -92,10 +86,8 @@ extension Items {
     return aside
   }
 
-  /// What becomes of what a group has at a place when something else takes the place, or nothing.
-  func replacement(
-    of before: GroupEntry?, _ overtaken: ItemRecord?, _ wasShared: Bool
-  ) throws -> ReplacedItem {
+  /// What becomes of an item whose place something else takes, or nothing.
+  func replacement(of before: GroupEntry?, _ overtaken: ItemRecord?, _ wasShared: Bool) throws -> ReplacedItem {
     guard wasShared else { return .stays }
     guard let before, overtaken != nil else { return .goes }
     let slot = try Self.asideSlot(of: before.slot, item: before.itemID)

@@ -1,46 +1,42 @@
 package import SealedPayload
 import Sodium
-import VaultProtocol
-import VaultStore
 
-/// An item that was changed: another one in its place.
+/// A changed item is another one in the old one's place.
 package struct ItemChange: Sendable {
   package let old: ItemSummary
-  /// What it is now.
   package let new: ItemSummary
-  /// Groups that have the old one, or had it when the change began, as this device calls them, and its place in each.
+  /// Groups that have the old one, or had it when the change began, and its place in each.
   package let groups: [(group: [UInt8], slot: [UInt8])]
 }
 
 /// What an item is to hold from now on.
 package enum ItemEdit: Sendable {
-  /// What the user makes of its contents. Only for what fits into memory. A password of the item's own stays.
+  /// What the user makes of its contents, which must fit into memory. The item's own password stays.
   case contents(@Sendable (consuming RecoveredContent) async throws -> SecretContent)
-  /// Something else. A password of the item's own stays.
+  /// The item's own password stays.
   case source(ItemRequest)
-  /// What comes by a descriptor. What the item is called, and of which kind it is, stays; so does a password of its own. What isn't a
-  /// file has a form of its own, which `text` reads, given what the item is now.
+  /// What comes by a descriptor. The item's name, kind and own password stay. What isn't a file has a text form, which `text` reads, given
+  /// the item's header.
   case contentsFrom(Int32, text: @Sendable (borrowing PayloadHeader) throws -> SecretContent)
 }
 
-/// Changing items. Nobody can change one: its id stands for its bytes, wherever it is. What is changed is a new item under the
-/// same key, which takes the old one's place.
+/// An item's id stands for its bytes, so a changed item is a new one under the same key, which takes the old one's place.
 extension Items {
-  /// Encrypts what an item is to hold from now on, under the same key. The old item is still there afterwards: whoever has groups
-  /// that keep it in step puts the new one into its place there, which removes it; otherwise it is to be deleted.
+  /// Encrypts the new contents under the same key. The old item is still there afterwards: the caller puts the new one into its place in
+  /// groups, which removes it, or deletes it.
   package func changeItem(
     _ reference: String, _ edit: ItemEdit, access: ItemAccess = ItemAccess()
   ) async throws -> ItemChange {
     let item = try openableItem(reference)
     let old = try summary(item.record)
     var places = try groups(of: item.record)
-    // Once, and before anything is typed: a key that can't be recovered again must not cost the user what he wrote.
+    // Once, and before anything is typed: otherwise a key that can't be recovered again would cost the user what he wrote.
     let key = try await itemKey(item.key, access)
     var request: ItemRequest
     switch edit {
     case .source(let given):
       request = given
-      let opening = ItemOpening(header: item.header, name: item.name, access: access)
+      let opening = item.opening(access)
       var reader = try itemReader(item, opening, key)
       request.password = try await opening.unlock(&reader)?.again()
     case .contentsFrom(let descriptor, let text):
@@ -55,12 +51,11 @@ extension Items {
         try kept.keep(try await access.passwords(attempt), attempt)
       }
       let content = try await itemContent(item, key, access: asking)
-      let changed = try await change(content)
-      request = ItemRequest(source: .memory(changed), mediaType: "", password: try kept.again())
+      request = ItemRequest(source: .memory(try await change(content)), password: try kept.again())
     }
     if request.description == nil, !item.header.description.isEmpty { request.description = item.header.description }
     let new = try addItem(request, under: hexadecimal(item.record.keyID), sealedBy: key, access)
-    // A group may have taken the item up while it was being changed, or have something else in its place now.
+    // Groups may have changed meanwhile.
     for place in try groups(of: item.record) where !places.contains(where: { $0 == place }) { places.append(place) }
     return ItemChange(old: old, new: new, groups: places)
   }
@@ -69,13 +64,12 @@ extension Items {
     replacing item: OpenableItem, _ key: borrowing SecretBytes, _ descriptor: Int32,
     _ text: (borrowing PayloadHeader) throws -> SecretContent, _ access: ItemAccess
   ) async throws -> ItemPlaintext {
-    let opening = ItemOpening(header: item.header, name: item.name, access: access)
+    let opening = item.opening(access)
     var reader = try itemReader(item, opening, key)
     let password = try await opening.unlock(&reader)?.again()
     let header = try itemContentHeader(&reader, opening)
     guard header.kind != .file else {
-      let body = try SpooledSource(
-        descriptor: descriptor, name: "standard input", stagingFolder: folders.stagingPath)
+      let body = try SpooledSource(descriptor: descriptor, name: "standard input", stagingFolder: folders.stagingPath)
       return ItemPlaintext(header: header, body: body, password: password)
     }
     let parts = try text(header).take()

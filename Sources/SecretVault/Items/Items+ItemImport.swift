@@ -1,15 +1,10 @@
-import SealedPayload
 import VaultProtocol
-import VaultStore
 import WireCodec
 
 /// Bringing items in, and reading the forms in which they come.
 extension Items {
-  /// Brings an item in from a file, a stream or the text of a QR code, and thereby accepts it: its key is recovered, every
-  /// byte of it verified, and only then is it kept, marked as new.
-  package func importItem(
-    _ source: ShareSource, access: ItemAccess = ItemAccess()
-  ) async throws -> ItemArrival {
+  /// Brings an item in from a file or a stream, and thereby accepts it: it is kept, as new, once every byte is verified.
+  package func importItem(_ source: ShareSource, access: ItemAccess = ItemAccess()) async throws -> ItemArrival {
     let (input, name) = try Self.itemInput(source)
     return try await importItem(input, name, access)
   }
@@ -19,29 +14,25 @@ extension Items {
     try await importItem(PrefixedInput(Self.itemBytes(text), nil), "the item", access)
   }
 
-  /// What the text of a QR code says of its item without opening it: the key that it needs, if that is known here.
+  /// The key that the item in a QR code needs, and whether this device holds a share of it.
   package func itemText(_ text: String) throws -> (keyID: String, key: String?, isHeld: Bool) {
     let bytes = try Self.itemBytes(text)
     guard let header = try? ItemHeader.parse(beginningOf: bytes) else {
       throw VaultError(.damaged, "the item in this text is damaged")
     }
     let record = try database.secret(header.keyID.bytes)
-    return (
-      header.keyID.description, record.map(Self.keyName),
-      record?.kind == SecretHeader.encryptionKeyKind && record?.ownIndex != nil
-    )
+    return (header.keyID.description, record.map(Self.keyName), Self.isHeldKey(record))
   }
 
   // MARK: - Input
 
-  /// A source of an item's bytes, armored or not, and how it is called in errors.
+  /// An item's bytes, without armor, and how their source is called in errors.
   static func itemInput(_ source: ShareSource) throws -> (any ByteInput, String) {
     let input: any ByteInput
     let name: String
     switch source {
     case .file(let path): (input, name) = (try DescriptorInput(path: path), path)
-    case .descriptor(let number, let given):
-      (input, name) = (DescriptorInput(number, name: given), given)
+    case .descriptor(let number, let given): (input, name) = (DescriptorInput(number, name: given), given)
     case .memory, .recovered: throw VaultError(.usage, "an item comes from a file or a stream")
     }
     let front = try input.bytes(upTo: ItemHeader.byteLimit)
@@ -70,9 +61,7 @@ extension Items {
   }
 
   /// Takes the header off the front.
-  static func readHeader(
-    _ input: any ByteInput, _ name: String
-  ) throws -> (ItemHeader, any ByteInput) {
+  static func readHeader(_ input: any ByteInput, _ name: String) throws -> (ItemHeader, any ByteInput) {
     let front = try input.bytes(upTo: ItemHeader.byteLimit)
     guard front.starts(with: ItemHeader.magic) else { throw notAnItem(name) }
     let header: ItemHeader
@@ -85,16 +74,14 @@ extension Items {
     return (header, PrefixedInput(rest, front.count < ItemHeader.byteLimit ? nil : input))
   }
 
-  func importItem(
-    _ input: any ByteInput, _ name: String, _ access: ItemAccess
-  ) async throws -> ItemArrival {
+  func importItem(_ input: any ByteInput, _ name: String, _ access: ItemAccess) async throws -> ItemArrival {
     let (header, rest) = try Self.readHeader(input, name)
     let key = try keyRecord(of: header)
     let opening = ItemOpening(header: header, name: name, access: access)
     guard let byteCount = Int64(exactly: header.ciphertextByteCount) else { throw opening.damage() }
     let front: [UInt8]
     do { front = try header.encoded() } catch { throw opening.damage() }
-    // What waits was sent by somebody, and that or a group's may be false: what the user brings counts, and is his own from then on.
+    // What was sent, or a group brought, may be false: what the user brings counts.
     let known = try itemHere(header.id)
     let isKnown = known.map { $0.state != .waiting && !$0.isUnopened } ?? false
     if let known {
@@ -111,8 +98,7 @@ extension Items {
       let batch = try rest.bytes(upTo: ItemOpening.batchByteCount)
       guard !batch.isEmpty else { break }
       guard Int64(batch.count) <= byteCount - done else { throw opening.damage("something follows its end") }
-      let place = Int64(front.count) + done
-      try file.write(batch, at: place)
+      try file.write(batch, at: Int64(front.count) + done)
       done += Int64(batch.count)
     }
     guard done == byteCount else { throw opening.damage("it ends too early") }

@@ -1,23 +1,19 @@
 import SealedPayload
-import ShamirKit
 import Sodium
 import VaultProtocol
 import VaultStore
 
-/// Encrypting under shared keys.
 extension Items {
-  /// Encrypts something under a key and keeps it here. Recovers the key first if it isn't unlocked, unless the request is
-  /// to use the key's public half.
+  /// Encrypts under a key and keeps the item here. Recovers the key first if it isn't unlocked, unless its public half is used.
   package func addItem(
     _ request: ItemRequest, under key: String, access: ItemAccess = ItemAccess()
   ) async throws -> ItemSummary {
     try Self.checkDescription(request)
     let record = try heldKey(key)
-    // Before peers are asked: a file that can't be read should be found out first.
+    // Before peers are asked: the file may be unreadable.
     let plaintext = try ItemPlaintext(request, stagingFolder: folders.stagingPath)
     let keys = try await itemKeySource(record, usesPublicHalf: request.usesPublicHalf, access)
-    return try keep(
-      plaintext, under: record, keys, description: request.description ?? "", access)
+    return try keep(plaintext, under: record, keys, description: request.description ?? "", access)
   }
 
   /// The same with the key in hand.
@@ -39,7 +35,7 @@ extension Items {
     return try keep(plaintext, under: try heldKey(key), keys, description: description, access)
   }
 
-  /// Encrypts something under a key to somewhere, and keeps nothing here.
+  /// Keeps nothing here.
   package func encrypt(
     _ request: ItemRequest, under key: String, armored: Bool, to destination: RecoveryDestination,
     access: ItemAccess = ItemAccess()
@@ -51,15 +47,13 @@ extension Items {
     let name = Self.exportName(nil, armored: armored)
     var sink = try ItemSink(destination, name: name, armored: armored, OutputNotes(folders))
     let sealing = ItemSealing(keyID: record.id, padding: .standard, description: request.description ?? "")
-    _ = try sealing.run(plaintext, to: keys, progress: access.progress) { bytes in
-      try sink.write(bytes)
-    }
+    _ = try sealing.run(plaintext, to: keys, progress: access.progress) { try sink.write($0) }
     try sink.commit()
     return ItemReport(
       item: nil, key: Self.keyName(record), path: sink.path, suggestedName: name, byteCount: sink.byteCount)
   }
 
-  /// Encrypts an item's contents once more, under another key, and keeps that here too. A password of its own goes along.
+  /// Encrypts an item's contents under another key, too. Its own password goes along.
   package func copyItem(
     _ reference: String, to key: String, usesPublicHalf: Bool = false, access: ItemAccess = ItemAccess()
   ) async throws -> ItemSummary {
@@ -70,33 +64,35 @@ extension Items {
     }
     let first = try await itemKey(item.key, access)
     let keys = try await itemKeySource(target, usesPublicHalf: usesPublicHalf, access)
-    let opening = ItemOpening(header: item.header, name: item.name, access: access)
-    var reader = try itemReader(item, opening, first)
-    let password = try await opening.unlock(&reader)
-    let header = try itemContentHeader(&reader, opening)
-    let source = try ItemContentSource(reader, failure: opening.damage())
-    let plaintext = ItemPlaintext(header: header, body: source, password: try password?.again())
+    let plaintext = try await plaintext(of: item, first, access)
     return try keep(plaintext, under: target, keys, description: item.header.description, access)
   }
 
-  /// The text of a small item for a QR code: its contents encrypted once more with the least padding. An item that has that
-  /// already is shown as it is, without its key.
+  /// An item's contents, to be encrypted once more with its own password.
+  private func plaintext(
+    of item: OpenableItem, _ key: borrowing SecretBytes, _ access: ItemAccess
+  ) async throws -> ItemPlaintext {
+    let opening = item.opening(access)
+    var reader = try itemReader(item, opening, key)
+    let password = try await opening.unlock(&reader)
+    let header = try itemContentHeader(&reader, opening)
+    let source = try ItemContentSource(reader, failure: opening.damage())
+    return ItemPlaintext(header: header, body: source, password: try password?.again())
+  }
+
+  /// The text of a small item for a QR code: its contents encrypted once more with the least padding, unless it has that already.
   package func itemQRText(_ reference: String, access: ItemAccess = ItemAccess()) async throws -> String {
     let item = try openableItem(reference)
     if item.header.padding == .compact, item.header.itemByteCount <= UInt64(ItemText.itemByteLimit) {
       return ItemText.text(of: try itemBytes(item))
     }
-    // A payload of standard padding that isn't small needn't be opened to know that it is too large.
+    // With standard padding this is known to be too large without opening it.
     guard item.header.ciphertextByteCount <= 4096 else { throw Self.tooLargeForQR(item.name) }
     let key = try await itemKey(item.key, access)
-    let opening = ItemOpening(header: item.header, name: item.name, access: access)
-    var reader = try itemReader(item, opening, key)
-    let password = try await opening.unlock(&reader)
-    let header = try itemContentHeader(&reader, opening)
-    guard let byteCount = reader.bodyByteCount else { throw opening.damage() }
-    guard UInt64(header.byteCount) + byteCount <= Self.qrContentLimit else { throw Self.tooLargeForQR(item.name) }
-    let source = try ItemContentSource(reader, failure: opening.damage())
-    let plaintext = ItemPlaintext(header: header, body: source, password: try password?.again())
+    let plaintext = try await plaintext(of: item, key, access)
+    guard UInt64(plaintext.header.byteCount) + plaintext.body.byteCount <= Self.qrContentLimit else {
+      throw Self.tooLargeForQR(item.name)
+    }
     let sealing = ItemSealing(keyID: item.record.keyID, padding: .compact, description: item.header.description)
     var bytes: [UInt8] = []
     _ = try sealing.run(plaintext, to: .key(key)) { part in bytes += Array(part) }
@@ -104,10 +100,8 @@ extension Items {
     return ItemText.text(of: bytes)
   }
 
-  /// The header of an item's contents, once they are unlocked, and their end is where it should be.
-  func itemContentHeader(
-    _ reader: inout PayloadReader, _ opening: ItemOpening
-  ) throws -> PayloadHeader {
+  /// Of unlocked contents. Throws unless their end is where it should be.
+  func itemContentHeader(_ reader: inout PayloadReader, _ opening: ItemOpening) throws -> PayloadHeader {
     do { try reader.verifyEnd() } catch { throw opening.damage() }
     let header: PayloadHeader?
     do { header = try reader.withHeader { (header) throws(PayloadError) in try header.duplicate() } } catch {
@@ -118,7 +112,7 @@ extension Items {
   }
 
   /// Most bytes of header and body of an item for a QR code: 256 bytes of text, and 64 for what frames them.
-  static let qrContentLimit: UInt64 = 320
+  private static let qrContentLimit: UInt64 = 320
 
   private static func tooLargeForQR(_ name: String) -> VaultError {
     VaultError(
@@ -135,7 +129,7 @@ extension Items {
     }
   }
 
-  /// A key of which this device holds a share: items are kept only where it does.
+  /// Throws unless this device holds a share of the key: items are kept only where it does.
   private func heldKey(_ reference: String) throws -> SecretRecord {
     let record = try resolveKey(reference)
     guard record.ownIndex != nil else {
@@ -146,7 +140,6 @@ extension Items {
     return record
   }
 
-  /// The key, or its public half if that is to be used.
   func itemKeySource(
     _ record: SecretRecord, usesPublicHalf: Bool, _ access: ItemAccess
   ) async throws -> ItemKeySource {
@@ -159,7 +152,6 @@ extension Items {
     return .publicHalf(half)
   }
 
-  /// Encrypts into the store.
   private func keep(
     _ plaintext: ItemPlaintext, under key: SecretRecord, _ keys: borrowing ItemKeySource, description: String,
     _ access: ItemAccess
@@ -169,8 +161,7 @@ extension Items {
     var offset: Int64 = 0
     let sealing = ItemSealing(keyID: key.id, padding: .standard, description: description)
     let header = try sealing.run(plaintext, to: keys, progress: access.progress) { bytes in
-      let place = offset
-      try file.write(bytes, at: place)
+      try file.write(bytes, at: offset)
       offset += Int64(bytes.count)
     }
     let record = try itemRecord(header, state: .seen, origin: .made, label: label)
@@ -193,7 +184,6 @@ extension Items {
       sender: nil, label: try label.sealed(for: header.id, database.keys), receivedAt: environment.now())
   }
 
-  /// Makes an item durable.
   func keep(_ record: ItemRecord, _ file: ItemFile) throws {
     switch try database.addItem(record, file: file) {
     case .stored, .alreadyStored: return

@@ -3,7 +3,7 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// Opening, bringing in and giving out items.
+/// Opening items and giving them out.
 extension Items {
   /// An item of which the key is here.
   struct OpenableItem {
@@ -11,9 +11,11 @@ extension Items {
     let header: ItemHeader
     let key: SecretRecord
     let name: String
+
+    func opening(_ access: ItemAccess) -> ItemOpening { ItemOpening(header: header, name: name, access: access) }
   }
 
-  /// Decrypts an item of the store to somewhere; after that it counts as looked at.
+  /// After that the item counts as looked at.
   package func openItem(
     _ reference: String, to destination: RecoveryDestination, range: ItemRange? = nil,
     access: ItemAccess = ItemAccess()
@@ -22,7 +24,7 @@ extension Items {
     let notes = OutputNotes(folders)
     try Recovering.checkDestination(destination, notes)
     let key = try await itemKey(item.key, access)
-    let opening = ItemOpening(header: item.header, name: item.name, access: access)
+    let opening = item.opening(access)
     let report: ItemReport
     do {
       if let range {
@@ -39,7 +41,7 @@ extension Items {
     return report
   }
 
-  /// Decrypts an item of the store into memory; after that it counts as looked at.
+  /// Decrypts into memory; after that the item counts as looked at.
   package func itemContent(
     _ reference: String, limit: Int = RecoveredContent.usualLimit, access: ItemAccess = ItemAccess()
   ) async throws -> RecoveredContent {
@@ -52,7 +54,7 @@ extension Items {
   func itemContent(
     _ item: OpenableItem, _ key: borrowing SecretBytes, limit: Int = RecoveredContent.usualLimit, access: ItemAccess
   ) async throws -> RecoveredContent {
-    let opening = ItemOpening(header: item.header, name: item.name, access: access)
+    let opening = item.opening(access)
     let file = try database.openItem(item.record)
     var output = RecoveredOutput(.memory(limit: limit))
     do {
@@ -64,7 +66,7 @@ extension Items {
     return content
   }
 
-  /// Decrypts an item that is not kept here: the key is found by its header.
+  /// Decrypts an item that is not kept here.
   package func decrypt(
     _ source: ShareSource, to destination: RecoveryDestination, access: ItemAccess = ItemAccess()
   ) async throws -> ItemReport {
@@ -79,7 +81,7 @@ extension Items {
     return written.report(nil, key: Self.keyName(record))
   }
 
-  /// Writes the encrypted item to somewhere: to be mailed, or imported elsewhere.
+  /// Writes the encrypted item, to be imported elsewhere.
   package func exportItem(
     _ reference: String, armored: Bool, to destination: RecoveryDestination, access: ItemAccess = ItemAccess()
   ) throws -> ItemReport {
@@ -94,7 +96,7 @@ extension Items {
       if Task.isCancelled { throw VaultError(.interrupted, "exporting was interrupted; nothing was written") }
       let batch = try input.bytes(upTo: ItemOpening.batchByteCount)
       guard !batch.isEmpty else { throw VaultError(.damaged, "the file of \(summary.shortName) ends too early") }
-      try batch.span.bytes.withUnsafeBytes { bytes in try sink.write(bytes) }
+      try batch.span.bytes.withUnsafeBytes { try sink.write($0) }
       access.progress(sink.byteCount, total)
     }
     try sink.commit()
@@ -102,7 +104,7 @@ extension Items {
       item: summary, key: summary.key, path: sink.path, suggestedName: name, byteCount: sink.byteCount)
   }
 
-  /// What an exported item's file is called: after its name, or the beginning of its id.
+  /// After its name, or the beginning of its id.
   static func exportName(_ item: ItemSummary?, armored: Bool) -> String {
     let ending = armored ? ".vaultitem.txt" : ".vaultitem"
     let base = item?.name ?? item.map { String($0.id.prefix(12)) } ?? "item"
@@ -112,10 +114,10 @@ extension Items {
 
   // MARK: - Parts
 
-  /// The item that the user means, with its key. One that a peer has sent stays closed until it is accepted.
-  func openableItem(_ reference: String, orWaiting: Bool = false) throws -> OpenableItem {
+  /// The item that the user means. One that a peer has sent stays closed until it is accepted.
+  func openableItem(_ reference: String) throws -> OpenableItem {
     let record = try resolveItem(reference)
-    guard orWaiting || record.state != .waiting else {
+    guard record.state != .waiting else {
       let summary = try summary(record)
       throw VaultError(
         .refused, "\(summary.shortName) was sent by \(summary.sender ?? "a peer") and waits to be accepted",
@@ -155,13 +157,13 @@ extension Items {
     }
   }
 
-  /// What a list shows of an item whose stream has been opened.
+  /// Of an item whose stream has been opened.
   static func itemLabel(of reader: borrowing PayloadReader) -> ItemLabel {
     let count = reader.bodyByteCount ?? 0
     return reader.withHeader { ItemLabel($0, byteCount: count, hasPassword: false) } ?? ItemLabel(locked: ())
   }
 
-  /// Notes how far an item is, and its name if that wasn't known.
+  /// Notes an item's state, and its label if that wasn't known.
   private func learn(
     _ item: OpenableItem, _ opening: ItemOpening, _ key: borrowing SecretBytes, state: ItemRecord.State
   ) async throws {
@@ -171,8 +173,7 @@ extension Items {
       let reader = try itemReader(item, opening, key)
       label = try Self.itemLabel(of: reader).sealed(for: item.record.id, database.keys)
     }
-    let sealed = label
-    try database.setItem(item.record.id, state: state, label: sealed)
+    try database.setItem(item.record.id, state: state, label: label)
   }
 
   private func write(
@@ -180,9 +181,7 @@ extension Items {
     to destination: RecoveryDestination, _ notes: OutputNotes
   ) async throws -> RecoveredOutput.Written {
     var output = RecoveredOutput(.outside(destination), notes)
-    do {
-      try await opening.run(input, key: key, output: &output)
-    } catch {
+    do { try await opening.run(input, key: key, output: &output) } catch {
       throw output.hasLeaked ? VaultError(error).afterOutput : error
     }
     return try output.commit()
@@ -194,7 +193,7 @@ extension Items {
   ) async throws -> ItemReport {
     var reader = try itemReader(item, opening, key)
     _ = try await opening.unlock(&reader)
-    // First: that the item was cut short should be known before a part of it is taken for good.
+    // Before any part is written: the item may have been cut short.
     do { try reader.verifyEnd() } catch { throw opening.failure(error) }
     let total = reader.bodyByteCount ?? 0
     guard range.offset <= total else {
@@ -223,9 +222,7 @@ extension Items {
         throw sink.path == nil && sink.byteCount > 0 ? damage.afterOutput : damage
       }
       guard count == wanted else { throw opening.damage() }
-      try batch.withUnsafeBytes { bytes in
-        try sink.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
-      }
+      try batch.withUnsafeBytes { try sink.write(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
       place += UInt64(count)
     }
     try sink.commit()

@@ -1,17 +1,13 @@
-import PeerAuth
 import VaultProtocol
 import VaultStore
 
-/// Items for peers that can't be reached: they go by parcel, as shares do.
+/// Items for peers that can't be reached go by parcel.
 extension Items {
   /// Most bytes of an item that goes by parcel.
-  package static let parcelItemLimit: UInt64 = 4 << 20
+  static let parcelItemLimit: UInt64 = 4 << 20
 
-  /// Makes a parcel of an item, durably, which goes by whatever way there is. The peer keeps it, until its user accepts it, if it holds a share of the
-  /// item's key.
-  package func sendItemByParcel(
-    _ reference: String, to peerReference: String
-  ) throws -> ItemDelivery {
+  /// Makes a durable parcel of an item. The peer keeps it until its user accepts it, if it holds a share of the item's key.
+  package func sendItemByParcel(_ reference: String, to peerReference: String) throws -> ItemDelivery {
     let record = try resolveItem(reference)
     let summary = try summary(record)
     try requireVerified(record, summary)
@@ -29,7 +25,7 @@ extension Items {
     let envelope = try ParcelEnvelope(lifetime: Post.parcelLifetime, at: environment.now())
     let parcel = try envelope.seal(
       frames(of: record, request: request), from: identity, to: try directory.storedCard(peer).keys)
-    // About no secret: about one there is a single request to a peer, which asks for its share.
+    // Without a secret: a request about one asks for its share, and there is a single one to a peer.
     let row = ParcelRecord(
       id: envelope.id.bytes, direction: .request, peer: peer.digest, createdAt: envelope.createdAt,
       expiresAt: envelope.expiresAt, request: request, seed: envelope.seed.bytes, ways: post.usualWays())
@@ -41,8 +37,7 @@ extension Items {
     let (total, read) = try ciphertext(of: record)
     var frames = [
       try Post.frame(Hello(services: introductions.services)),
-      try Post.frame(
-        ItemOffer(request: request, digest: Self.itemDigest(total, read), header: record.header)),
+      try Post.frame(ItemOffer(request: request, digest: Self.itemDigest(total, read), header: record.header)),
     ]
     for number in 0..<ItemDigest.pieceCount(total) {
       frames.append(try Post.frame(ItemPiece(request: request, number: number, bytes: try read(number))))
@@ -51,7 +46,7 @@ extension Items {
     return frames
   }
 
-  /// What a peer says about an item that came to it by parcel.
+  /// Takes the answer of a peer to which an item went by parcel.
   func settleItem(_ record: ParcelRecord, _ letter: ParcelLetter, _ peer: PeerRecord) throws {
     do {
       try Post.checkDurable(

@@ -3,8 +3,7 @@ import VaultProtocol
 import VaultStore
 
 extension Items {
-  /// Sends an item to a peer, over a session. It waits there until its user accepts it; the peer takes it only if it holds a
-  /// share of the item's key.
+  /// Sends an item in a session. It waits there until the peer's user accepts it; the peer must hold a share of its key.
   package func sendItem(
     _ reference: String, to peerReference: String, access: ItemAccess = ItemAccess()
   ) async throws -> ItemDelivery {
@@ -29,10 +28,10 @@ extension Items {
         hint:
           "copy the item to a key that you share with \(peer.name): vault item copy \(summary.id.prefix(12)) --to KEY"
       )
-    } catch { throw error }
+    }
   }
 
-  /// What somebody has sent goes on to nobody before its user has looked at it.
+  /// What a peer has sent goes on to nobody before the user has accepted it.
   func requireVerified(_ record: ItemRecord, _ summary: ItemSummary) throws {
     guard record.state == .waiting else { return }
     throw VaultError(
@@ -40,10 +39,8 @@ extension Items {
       hint: "accept it with `vault item accept \(summary.id.prefix(12))`, or delete it")
   }
 
-  /// The length of an item's ciphertext, and its pieces.
-  func ciphertext(
-    of record: ItemRecord
-  ) throws -> (UInt64, @Sendable (UInt64) throws -> [UInt8]) {
+  /// The length of an item's ciphertext, and a reader of its pieces.
+  func ciphertext(of record: ItemRecord) throws -> (UInt64, @Sendable (UInt64) throws -> [UInt8]) {
     let file = try database.openItem(record)
     let total = UInt64(clamping: record.byteCount)
     let start = Int64(record.header.count)
@@ -56,9 +53,7 @@ extension Items {
     )
   }
 
-  static func itemDigest(
-    _ byteCount: UInt64, _ read: (UInt64) throws -> [UInt8]
-  ) throws -> Digest {
+  static func itemDigest(_ byteCount: UInt64, _ read: (UInt64) throws -> [UInt8]) throws -> Digest {
     do {
       var digest = try ItemDigest(byteCount: byteCount)
       for number in 0..<ItemDigest.pieceCount(byteCount) {

@@ -1,10 +1,6 @@
-import SealedPayload
-import VaultProtocol
-import VaultStore
-
 /// What an item's first bytes say, without its key.
 package struct ItemFacts: Hashable, Sendable {
-  /// The key that opens it. Peers can deal keys of any name, so the name alone says little.
+  /// Peers can deal keys of any name, so the name alone says little.
   package let key: SecretSummary
   /// Public words, in clear.
   package let description: String?
@@ -12,7 +8,10 @@ package struct ItemFacts: Hashable, Sendable {
 
 /// Small items that stay in memory, for programs that ask by URL.
 extension Items {
-  /// Encrypts something under a key and returns the whole item; with `keeps` it is an item of this vault too.
+  /// Most bytes of an item's contents that go through a URL.
+  private static let callbackByteLimit = 6 << 20
+
+  /// With `keeps` it is kept in this vault too.
   package func encryptInMemory(
     _ request: ItemRequest, under key: String, keeps: Bool, access: ItemAccess = ItemAccess()
   ) async throws -> [UInt8] {
@@ -25,18 +24,15 @@ extension Items {
     let keys = try await itemKeySource(record, usesPublicHalf: request.usesPublicHalf, access)
     let sealing = ItemSealing(keyID: record.id, padding: .standard, description: request.description ?? "")
     var item: [UInt8] = []
-    _ = try sealing.run(plaintext, to: keys, progress: access.progress) { bytes in
-      item.append(contentsOf: bytes)
-    }
+    _ = try sealing.run(plaintext, to: keys, progress: access.progress) { item.append(contentsOf: $0) }
     return item
   }
 
-  /// The key that a name or an id means.
   package func encryptionKey(_ reference: String) throws -> SecretSummary {
     try directory.summary(resolveKey(reference), names: directory.peerNames())
   }
 
-  /// Which key opens an item, and its public words. Throws if this device holds no share of the key.
+  /// Throws if this device holds no share of the item's key.
   package func itemFacts(_ item: [UInt8]) throws -> ItemFacts {
     let (header, _) = try Self.readHeader(PrefixedInput(item, nil), "the encrypted data")
     let record = try keyRecord(of: header)
@@ -45,7 +41,7 @@ extension Items {
       description: header.description.isEmpty ? nil : header.description)
   }
 
-  /// Decrypts a whole item into memory; with `keeps` it is brought into this vault first.
+  /// With `keeps` the item is brought into this vault first.
   package func decryptInMemory(
     _ item: [UInt8], keeps: Bool, access: ItemAccess = ItemAccess()
   ) async throws -> RecoveredContent {
@@ -55,15 +51,10 @@ extension Items {
     let record = try keyRecord(of: header)
     let key = try await itemKey(record, access)
     let opening = ItemOpening(header: header, name: name, access: access)
-    var output = RecoveredOutput(.memory(limit: CallbackLimit.bodyByteCount))
+    var output = RecoveredOutput(.memory(limit: Self.callbackByteLimit))
     try await opening.run(rest, key: key, output: &output)
     guard let content = output.takeContent() else { throw opening.damage() }
     self.record(.itemOpened, secret: storedHeader(record.id), detail: "for another program")
     return content
   }
-}
-
-/// How large the contents of an item may be that goes through a URL.
-enum CallbackLimit {
-  static let bodyByteCount = 6 << 20
 }

@@ -1,11 +1,10 @@
 import SealedPayload
-import ShamirKit
 import Sodium
 import VaultProtocol
 import VaultStore
 import WireCodec
 
-/// Shared encryption keys: secrets like others, whose contents are 32 random bytes under which items are sealed.
+/// Shared encryption keys: secrets whose contents are 32 random bytes, under which items are sealed.
 extension Items {
   /// Makes a key and shares it. Its name travels in clear, as every description does.
   package func createKey(
@@ -42,7 +41,7 @@ extension Items {
     }
   }
 
-  /// All keys that are known here, newest first.
+  /// Newest first.
   package func encryptionKeys() throws -> [KeySummary] {
     let counts = try database.itemCounts()
     let names = try directory.peerNames()
@@ -60,13 +59,12 @@ extension Items {
     let listing = try database.listing(verifying: false)
     var records: [SecretRecord] = []
     for line in listing.lines where line.kind == SecretHeader.encryptionKeyKind {
-      let record = try database.secret(SecretListing.bytes(line.id))
-      if let record { records.append(record) }
+      if let record = try database.secret(SecretListing.bytes(line.id)) { records.append(record) }
     }
     return records
   }
 
-  /// The key that the user means, by its name or id: only keys count, so that a file may have the same description.
+  /// By name or id. Only keys count, so that a file may have the same description.
   func resolveKey(_ reference: String) throws -> SecretRecord {
     let lowered = reference.lowercased()
     let keys = try keyRecords()
@@ -90,10 +88,10 @@ extension Items {
       hint: "see what there is with `vault key list`, or make one with `vault key create NAME --threshold T`")
   }
 
-  /// The key of an item, of which this device must hold a share: nobody else may bring the item in.
+  /// Throws unless this device holds a share of the item's key.
   func keyRecord(of header: ItemHeader) throws -> SecretRecord {
     let record = try database.secret(header.keyID.bytes)
-    guard let record, record.kind == SecretHeader.encryptionKeyKind, record.ownIndex != nil else {
+    guard let record, Self.isHeldKey(record) else {
       throw VaultError(
         .refused, "this device holds no share of the key of this item (\(header.keyID))",
         hint: "open it on the device of somebody who holds one, or have it copied to a key that you share")
@@ -120,9 +118,7 @@ extension Items {
     guard content.kind == .encryptionKey, content.body.count == ItemKeys.keyByteCount else {
       throw VaultError(.damaged, "\(Self.keyName(record)) is no encryption key: its dealer made it wrong")
     }
-    do {
-      return try Self.checked(content.body, header)
-    } catch .verificationFailed {
+    do { return try Self.checked(content.body, header) } catch .verificationFailed {
       throw VaultError(
         .damaged, "the public half of the key \(Self.keyName(record)) is not its own: its dealer made it wrong",
         hint: "what was encrypted to it can't be read with this key; make another one")
@@ -131,7 +127,7 @@ extension Items {
     }
   }
 
-  /// A copy of a recovered key whose public half, if its header names one, is its own.
+  /// A copy of a recovered key. Throws if its header names a public half that isn't its own.
   private static func checked(
     _ key: borrowing SecretBytes, _ header: SecretHeader
   ) throws(SodiumError) -> SecretBytes {

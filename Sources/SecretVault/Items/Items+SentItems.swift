@@ -1,28 +1,25 @@
-import SealedPayload
 import Sodium
-import VaultProtocol
 import VaultStore
 
 /// What peers have sent: accepting it, and refusing it.
 ///
-/// An item's id is bound to nothing: anybody can make one with a key of his own under the id of somebody else's. So what is under another key is
-/// another item, and neither takes the other's place without the user's word.
+/// An item's id is bound to nothing: anybody can make an item with a key of his own under somebody else's id. So what is under another key
+/// is another item, and neither replaces the other without the user's word.
 extension Items {
-  /// What peers have sent and nobody has accepted, newest first: all, or as one item, or by one peer.
+  /// What peers have sent and nobody has accepted, newest first.
   package func sentItems(as reference: String? = nil, from peer: String? = nil) throws -> [ItemSummary] {
-    let copies: [ItemRecord]
-    if let reference {
-      copies = try waitingCopies(of: itemHeader(of: resolveItem(reference)).id)
-    } else {
-      copies = try database.items(in: .waiting)
-    }
+    let copies =
+      if let reference {
+        try waitingCopies(of: itemHeader(of: resolveItem(reference)).id)
+      } else {
+        try database.items(in: .waiting)
+      }
     return try sent(copies, by: peer).map { copy in try summary(copy) }
   }
 
   /// Accepts an item that a peer has sent: recovers its key and verifies it. It is new until it is looked at.
   ///
-  /// Of several copies under one key the newest that opens is taken. Under more than one key they are different items, and whose is meant
-  /// must be said.
+  /// Of several copies under one key the newest that opens is taken. Under several keys they are different items: `peer` must say which.
   package func acceptItem(
     _ reference: String, from peer: String? = nil, access: ItemAccess = ItemAccess()
   ) async throws -> ItemArrival {
@@ -48,14 +45,7 @@ extension Items {
     return try await accept(copies, access)
   }
 
-  /// Whether all of them hold the same to the last byte: whoever has the key can make two items of one header.
-  private func areCopies(_ copies: [ItemRecord], of item: ItemRecord) throws -> Bool {
-    for copy in copies {
-      guard try isCopy(copy, of: item) else { return false }
-    }
-    return true
-  }
-
+  /// Compares every byte: whoever has the key can make two items of one header.
   private func isCopy(_ copy: ItemRecord, of item: ItemRecord) throws -> Bool {
     guard copy.header == item.header, copy.byteCount == item.byteCount else { return false }
     let (one, other) = (try database.openItem(copy), try database.openItem(item))
@@ -69,15 +59,15 @@ extension Items {
     return true
   }
 
-  /// Accepts that one of several copies under one key that opens, and deletes those that are found not to.
+  /// Accepts the first of several copies under one key that opens, and deletes those before it.
   private func accept(_ copies: [ItemRecord], _ access: ItemAccess) async throws -> ItemArrival {
     guard let first = copies.first else { throw VaultError(.notFound, "the item was deleted meanwhile") }
     let id = try itemHeader(of: first).id
     let keyRecord = try keyRecord(of: itemHeader(of: first))
     let key = try await itemKey(keyRecord, access)
-    // What a group has brought, and was looked into, need not give way to the same once more. But only a part of it may have been read.
+    // The same from a group needn't be replaced if it was looked into; but only a part of it may have been read.
     if let here = try itemHere(id), here.keyID == first.keyID, here.origin == .group, !here.isUnopened,
-      try areCopies(copies, of: here), try opens(here, keyRecord, key, access)
+      try copies.allSatisfy({ try isCopy($0, of: here) }), try opens(here, keyRecord, key, access)
     {
       try discardCopies(of: id, under: here.keyID)
       return ItemArrival(item: try summary(here), isKnown: true)
@@ -86,12 +76,11 @@ extension Items {
     var damage: VaultError?
     for record in copies {
       let sent = try summary(record)
-      let item = OpenableItem(
-        record: record, header: try itemHeader(of: record), key: keyRecord, name: sent.shortName)
-      let opening = ItemOpening(header: item.header, name: item.name, access: access)
+      let item = OpenableItem(record: record, header: try itemHeader(of: record), key: keyRecord, name: sent.shortName)
+      let opening = item.opening(access)
       do { try verify(item, opening, key) } catch {
         guard VaultError(error).code == .damaged else { throw error }
-        // As long as it lay here, the true one from the same peer would have been refused.
+        // Otherwise the true one from the same peer would be refused.
         try discard([record])
         falseSenders.append(sent.sender ?? "a peer")
         damage = opening.damage("it was not accepted, and was deleted here")
@@ -107,8 +96,7 @@ extension Items {
     throw damage ?? VaultError(.notFound, "the item was deleted meanwhile")
   }
 
-  /// The one thing that the user means to delete: an item that is here, or what a peer has sent. What waits has no name, so a name is that
-  /// of what is here.
+  /// The one item that the user means to delete: one that is here, or what a peer has sent. What waits has no name.
   package func deletableItem(_ reference: String, from peer: String? = nil) throws -> ItemSummary {
     let record = try resolveItem(reference)
     let copies = try waitingCopies(of: itemHeader(of: record).id)
@@ -139,14 +127,13 @@ extension Items {
         .joined(separator: ", or "), hint: hint)
   }
 
-  /// Deletes an item for good: what is here, or what a peer has sent, and nothing that waits beside it.
+  /// Deletes nothing that waits beside the item.
   package func deleteItem(_ reference: String, from peer: String? = nil) throws -> ItemSummary {
     let item = try deletableItem(reference, from: peer)
     try deleteItem(item)
     return item
   }
 
-  /// The same of an item in hand.
   package func deleteItem(_ item: ItemSummary) throws {
     let missing = VaultError(.notFound, "\(item.shortName) was deleted meanwhile")
     guard let id = bytes(hexadecimal: item.id) else { throw missing }
@@ -163,7 +150,7 @@ extension Items {
 
   // MARK: - Parts
 
-  /// What lies here under an item's own id, whole.
+  /// The whole item that is stored under this id.
   func itemHere(_ id: [UInt8]) throws -> ItemRecord? {
     let item = try database.item(id)
     return item?.state == .arriving ? nil : item
@@ -171,11 +158,7 @@ extension Items {
 
   /// What peers have sent as this item and nobody has accepted, newest first.
   func waitingCopies(of id: [UInt8]) throws -> [ItemRecord] {
-    var copies: [ItemRecord] = []
-    for record in try database.items(in: .waiting) {
-      if try itemHeader(of: record).id == id { copies.append(record) }
-    }
-    return copies
+    try database.items(in: .waiting).filter { try itemHeader(of: $0).id == id }
   }
 
   /// Deletes what peers have sent as an item that is here.
@@ -193,7 +176,7 @@ extension Items {
     }
   }
 
-  /// Another item has the id of one that was to come here.
+  /// Why another item with the same id can't come here.
   func anotherIsHere(_ here: ItemRecord, instead: String) throws -> VaultError {
     let other = try summary(here)
     let word = other.name.map { "`vault item delete \(shellQuoted($0))`" } ?? "`vault item delete`"
@@ -202,7 +185,7 @@ extension Items {
       hint: "to have \(instead) delete the other first (\(word)); `vault item copy` keeps its contents")
   }
 
-  /// Those of some copies that a peer has sent: one of the peers, or by the beginning of its card digest one that was removed since.
+  /// Those that a peer has sent, or, by the beginning of its card digest, one that was removed since.
   private func sent(_ copies: [ItemRecord], by peer: String?) throws -> [ItemRecord] {
     guard let peer else { return copies }
     do {
@@ -244,7 +227,7 @@ extension Items {
     let item = OpenableItem(
       record: record, header: try itemHeader(of: record), key: keyRecord, name: try summary(record).shortName)
     do {
-      try verify(item, ItemOpening(header: item.header, name: item.name, access: access), key)
+      try verify(item, item.opening(access), key)
       return true
     } catch {
       guard VaultError(error).code == .damaged else { throw error }
@@ -252,16 +235,9 @@ extension Items {
     }
   }
 
-  /// Looks at every byte of an item.
-  private func verify(
-    _ item: OpenableItem, _ opening: ItemOpening, _ key: borrowing SecretBytes
-  ) throws {
+  private func verify(_ item: OpenableItem, _ opening: ItemOpening, _ key: borrowing SecretBytes) throws {
     var reader = try itemReader(item, opening, key)
     let (access, total) = (opening.access, item.header.ciphertextByteCount)
-    do {
-      try reader.verifyAll { access.progress($0, total) }
-    } catch {
-      throw opening.failure(error)
-    }
+    do { try reader.verifyAll { access.progress($0, total) } } catch { throw opening.failure(error) }
   }
 }

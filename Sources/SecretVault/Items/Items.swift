@@ -26,10 +26,9 @@ package final class Items: Room {
     self.recovering = recovering
   }
 
-  /// The items under a key, or all, newest first.
+  /// Newest first.
   package func items(under key: String? = nil) throws -> [ItemSummary] {
-    let record = try key.map { reference in try resolveKey(reference) }
-    return try summaries(of: record?.id)
+    try summaries(of: key.map { reference in try resolveKey(reference).id })
   }
 
   /// One item, by its id, a unique beginning of it, or its name.
@@ -37,35 +36,25 @@ package final class Items: Room {
 
   func summaries(of keyID: [UInt8]?) throws -> [ItemSummary] {
     let records = try database.items(ofKey: keyID)
-    return try summaries(records)
-  }
-
-  private func summaries(_ records: [ItemRecord]) throws -> [ItemSummary] {
     guard !records.isEmpty else { return [] }
     let peers = try directory.peerNames()
     var keys: [[UInt8]: String] = [:]
     return try records.map { record in
-      let key: String
-      if let known = keys[record.keyID] {
-        key = known
-      } else {
-        let secret = try database.secret(record.keyID)
-        key = secret.map(Self.keyName) ?? hexadecimal(record.keyID.prefix(6))
-        keys[record.keyID] = key
-      }
+      let key = try keys[record.keyID] ?? nameOfKey(record.keyID)
+      keys[record.keyID] = key
       return try summary(record, key: key, peers: peers)
     }
   }
 
   func summary(_ record: ItemRecord) throws -> ItemSummary {
-    let secret = try database.secret(record.keyID)
-    return try summary(
-      record, key: secret.map(Self.keyName) ?? hexadecimal(record.keyID.prefix(6)), peers: directory.peerNames())
+    try summary(record, key: nameOfKey(record.keyID), peers: directory.peerNames())
   }
 
-  private func summary(
-    _ record: ItemRecord, key: String, peers: [Digest: String]
-  ) throws -> ItemSummary {
+  private func nameOfKey(_ id: [UInt8]) throws -> String {
+    try database.secret(id).map(Self.keyName) ?? hexadecimal(id.prefix(6))
+  }
+
+  private func summary(_ record: ItemRecord, key: String, peers: [Digest: String]) throws -> ItemSummary {
     let header = try itemHeader(of: record)
     let label = try label(of: record)
     let state: ItemSummary.State =
@@ -91,13 +80,11 @@ package final class Items: Room {
       receivedAt: record.receivedAt)
   }
 
-  /// The parsed header of a stored item.
   func itemHeader(of record: ItemRecord) throws -> ItemHeader {
     do {
       let header = try ItemHeader.decode(record.header, limit: ItemHeader.byteLimit)
       guard header.id == record.id || record.state == .waiting || record.state == .arriving,
-        header.keyID.bytes == record.keyID,
-        UInt64(clamping: record.byteCount) == header.ciphertextByteCount
+        header.keyID.bytes == record.keyID, UInt64(clamping: record.byteCount) == header.ciphertextByteCount
       else { throw ProtocolError.inconsistentHeader("id") }
       return header
     } catch {
@@ -123,22 +110,19 @@ package final class Items: Room {
     return header.description == reference
   }
 
-  /// The item that the user means.
   func resolveItem(_ reference: String) throws -> ItemRecord {
     let lowered = reference.lowercased()
     let records = try database.items()
     if let exact = records.first(where: { $0.state != .waiting && hexadecimal($0.id) == lowered }) { return exact }
     // Both at once: a name is somebody else's choice, and must not hide an item named by its id.
-    var matches: [ItemRecord] = []
-    for record in records where try isMeant(record, reference) { matches.append(record) }
-    // In whole, an id is that item, whatever others call theirs.
+    var matches = try records.filter { try isMeant($0, reference) }
+    // A whole id means that item, whatever others are called.
     if lowered.utf8.count == 2 * ItemHeader.idByteCount {
-      var exact: [ItemRecord] = []
-      for record in matches where try hexadecimal(itemHeader(of: record).id) == lowered { exact.append(record) }
+      let exact = try matches.filter { try hexadecimal(itemHeader(of: $0).id) == lowered }
       if !exact.isEmpty { matches = exact }
     }
     let named = Set(try matches.map { record in try itemHeader(of: record).id })
-    // What peers have sent as one that is here is no other item.
+    // Copies that peers have sent of an item that is here are no other items.
     if named.count == 1, let one = matches.first(where: { $0.state != .waiting }) ?? matches.first { return one }
     guard matches.isEmpty else {
       let ids = named.prefix(8).map { hexadecimal($0.prefix(6)) }.sorted().joined(separator: ", ")
@@ -151,7 +135,7 @@ package final class Items: Room {
 }
 
 extension ItemSummary {
-  /// How it is called in a sentence: its name, its public words, or what is known of it, with the beginning of its id.
+  /// How it is called in a sentence.
   package var shortName: String {
     if let words = name ?? description { return words }
     let start = id.prefix(12)
@@ -162,7 +146,7 @@ extension ItemSummary {
 }
 
 extension Items {
-  /// The header of a secret that is known here, for the log.
+  /// For the log.
   func storedHeader(_ id: [UInt8]) -> SecretHeader? {
     guard let record = try? database.secret(id) else { return nil }
     return try? directory.header(of: record)

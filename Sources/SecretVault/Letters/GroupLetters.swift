@@ -3,24 +3,17 @@ import Synchronization
 package import VaultProtocol
 package import VaultStore
 
-/// Answers letters about groups: the part of the program that keeps them.
 package protocol GroupLetterTaker: Sendable {
-  /// What becomes of a letter. The peer is trusted, and has proved who it is.
+  /// The peer is trusted, and has proved who it is.
   func take(_ letter: GroupLetter, from peer: GroupPeer) async -> GroupReply.Outcome
 }
 
-/// A peer as the part of the program that keeps groups knows it.
+/// A peer as `VaultGroups` knows it.
 package struct GroupPeer: Hashable, Sendable {
-  /// Its card digest, which never changes.
+  /// Of its card; never changes.
   package let digest: Digest
   /// The local user's name for it.
   package let name: String
-
-  /// Takes both.
-  package init(digest: Digest, name: String) {
-    self.digest = digest
-    self.name = name
-  }
 }
 
 /// What the log and the notification command are told of groups.
@@ -31,7 +24,6 @@ package enum GroupNote: Sendable {
   case made, joined
   /// A member was removed, or this device has left.
   case removed, left
-  /// A letter was refused.
   case refused
 
   var event: AuditEvent {
@@ -46,7 +38,7 @@ package enum GroupNote: Sendable {
   }
 }
 
-/// Letters about groups, which another part of the program keeps.
+/// Letters about groups, which `VaultGroups` keeps.
 package final class GroupLetters: Room {
   package let core: VaultCore
   let directory: Directory
@@ -59,7 +51,7 @@ package final class GroupLetters: Room {
     self.links = links
   }
 
-  /// Lets letters about groups be answered: the daemon's part.
+  /// The daemon's part.
   package func answerGroupLetters(by taker: any GroupLetterTaker) { letterTaker.withLock { $0 = taker } }
 
   /// A trusted peer by name, or the start of its card digest or fingerprint.
@@ -68,22 +60,18 @@ package final class GroupLetters: Room {
     return GroupPeer(digest: record.digest, name: record.name)
   }
 
-  /// A peer by its digest; nil if it isn't trusted any more.
+  /// Nil if it isn't trusted any more.
   package func groupPeer(_ digest: Digest) throws -> GroupPeer? {
-    try database.peer(digest)
-      .map { GroupPeer(digest: $0.digest, name: $0.name) }
+    try database.peer(digest).map { GroupPeer(digest: $0.digest, name: $0.name) }
   }
 
-  /// Hands a letter to a peer and returns what it answers.
   package func sendGroupLetter(
     _ purpose: GroupLetter.Purpose, _ content: [UInt8], to peer: GroupPeer
   ) async throws(LinkFailure) -> [UInt8] {
     let recipient: Recipient
     do {
-      guard let record = try database.peer(peer.digest) else {
-        throw VaultError(.notFound, "is no peer any more")
-      }
-      recipient = try self.directory.recipient(record)
+      guard let record = try database.peer(peer.digest) else { throw VaultError(.notFound, "is no peer any more") }
+      recipient = try directory.recipient(record)
     } catch { throw LinkFailure(local: error) }
     return try await links.ask(LetterAsker(purpose: purpose, content: content), of: recipient)
   }
@@ -93,15 +81,12 @@ package final class GroupLetters: Room {
     try database.groupLetters()
   }
 
-  /// Changes them in one step: others see them as they were, or as they are behind `body`.
-  package func changeGroupLetters<Value>(
-    _ body: (inout [GroupLetterRecord]) -> Value
-  ) throws -> Value {
+  /// Changes them in one step.
+  package func changeGroupLetters<Value>(_ body: (inout [GroupLetterRecord]) -> Value) throws -> Value {
     try database.changeGroupLetters(body)
   }
 
-  /// Writes a line into the log and tells the notification command, where the event is one for it. What a peer can cause as often as it
-  /// likes is written within an allowance.
+  /// Writes a line into the log and may tell the notification command. What a peer can cause at will is written within an allowance.
   package func note(_ note: GroupNote, _ peer: GroupPeer?, _ detail: String) {
     let known = peer.flatMap { peer in (try? database.peer(peer.digest)).flatMap { $0 } }
     switch (note, known) {

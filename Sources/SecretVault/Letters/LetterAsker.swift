@@ -1,16 +1,13 @@
-package import VaultProtocol
+import VaultProtocol
 
-/// A letter about a group.
-package struct LetterAsker: Sendable {
-  package let purpose: GroupLetter.Purpose
-  /// What it says.
-  package let content: [UInt8]
-}
+/// Sends a letter about a group.
+struct LetterAsker: Asker {
+  let purpose: GroupLetter.Purpose
+  let content: [UInt8]
 
-extension LetterAsker: Asker {
   var byteCount: UInt64 { UInt64(content.count) }
 
-  /// Sends a letter about a group. Its answer takes time: the peer may have to ask servers first.
+  /// The answer takes time: the peer may have to ask servers first.
   func ask(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> [UInt8] {
     try await conversation.require(.groups)
     try await conversation.send(GroupLetter(request: id, purpose: purpose, content: content))

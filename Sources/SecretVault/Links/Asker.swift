@@ -1,17 +1,17 @@
 import VaultProtocol
 
-/// The asking side of an exchange: what is said to a peer about one thing in a session, and what is heard.
+/// The asking side of an exchange in a session.
 protocol Asker: Sendable {
   associatedtype Answer: Sendable
 
-  /// Bytes of a part or an item that it moves, in either direction.
+  /// Bytes of a fragment, an item or a letter that it moves, in either direction.
   var byteCount: UInt64 { get }
-  /// Whether it can be asked once more when nobody knows how far it came.
+  /// Whether it can be asked again when nobody knows how far it came.
   var isRepeatable: Bool { get }
-  /// What becomes of the conversation behind a good answer.
+  /// What becomes of the conversation after a good answer.
   var behind: ConversationEnd { get }
 
-  /// Asks under this number, and hears the answer.
+  /// `id` is the number of the request.
   func ask(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> Answer
 }
 
@@ -20,10 +20,8 @@ extension Asker {
   var behind: ConversationEnd { .closed }
 }
 
-/// What becomes of a conversation in which all was answered.
 enum ConversationEnd {
   case closed
-  /// It is kept for what is asked next.
   case kept
   /// The answer goes on using it.
   case inUse
@@ -40,7 +38,7 @@ struct PingAsker: Asker {
   var byteCount: UInt64 { 0 }
 
   func ask(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> Answer {
-    // The time of a round trip is that of the ping alone.
+    // Waits for the greeting first, so that the round trip is that of the ping alone.
     try await conversation.greeting()
     let began = conversation.environment.monotonic()
     try await conversation.send(Ping(request: id))

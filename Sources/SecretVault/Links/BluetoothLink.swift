@@ -1,7 +1,7 @@
 import Concurrency
 import PeerAuth
 
-/// Bluetooth, where the peer is in the room, its card came with a beacon key, and the user wants it.
+/// For peers in the room whose cards came with a beacon key, if the user wants it.
 struct BluetoothLink: Link {
   func leads(to recipient: Recipient) -> Bool { recipient.nearby != nil }
 
@@ -10,7 +10,6 @@ struct BluetoothLink: Link {
     return .tooLargeForBluetooth(byteCount, limit: limit)
   }
 
-  /// Looks for the peer in the room.
   func open(_ opening: Opening) async throws(LinkFailure) -> Conversation {
     let environment = opening.environment
     guard let nearby = opening.recipient.nearby, let connect = environment.connectNearby else {
@@ -30,7 +29,7 @@ struct BluetoothLink: Link {
         return SwitchedTransport(transport, until: nearby.untilUnwanted)
       }
     } catch {
-      // Anybody can repeat a tag that was heard: who has not proved to be the peer tells nothing about it.
+      // Anybody can repeat a tag that was heard: somebody else's misbehaviour isn't the peer's.
       guard error.kind != .misbehaved else {
         throw LinkFailure(.unreachable, "unreachable: somebody else shows its tag, or its keys have changed")
       }

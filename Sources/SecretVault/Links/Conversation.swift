@@ -7,15 +7,15 @@ import WireCodec
 
 /// The dialling side of a session: typed messages, each with a deadline.
 ///
-/// Where every change of direction takes a radio's time, as little as possible waits for an answer: the first request follows the own greeting
-/// without waiting for the peer's, which is read before the first answer; the first release request is followed by its proof; and the last request
+/// Over a radio every change of direction takes time, so little waits for an answer: the first request follows the own greeting without
+/// waiting for the peer's, which is read before the first answer; the first release request is followed by its proof, the last request
 /// by the goodbye.
 struct Conversation: Sendable {
   let session: PeerSession
   let recipient: Recipient
-  /// Where the peer answered.
+  /// The address, or `Bluetooth`.
   let place: String
-  /// Most bytes of a secret's part that go this way; nil for any number.
+  /// Most bytes of a fragment that go this way; nil for any number.
   let byteLimit: UInt64?
   let handshakeMilliseconds: Double
   private let heard = Heard()
@@ -33,10 +33,10 @@ struct Conversation: Sendable {
     self.environment = environment
   }
 
-  /// Greets over a fresh session, and doesn't wait to be greeted.
+  /// Greets without waiting for the peer's greeting.
   static func greeted(
     _ session: PeerSession, _ recipient: Recipient, at place: String, byteLimit: UInt64?, milliseconds: Double,
-    _ environment: VaultEnvironment, _ services: [PeerServiceKind] = PeerServiceKind.allCases
+    _ environment: VaultEnvironment, _ services: [PeerServiceKind]
   ) async throws(LinkFailure) -> Conversation {
     let conversation = Conversation(
       session: session, recipient: recipient, place: place, byteLimit: byteLimit,
@@ -50,14 +50,14 @@ struct Conversation: Sendable {
     }
   }
 
-  /// Whether it goes over Bluetooth. Only there pieces are sent or asked for before it is known that they are wanted: a network's turns
-  /// are short, and nobody promises that it takes so much of somebody who doesn't read yet.
+  /// Whether it goes over Bluetooth. Only there pieces are sent or asked for before it is known that they are wanted: on a network turns
+  /// are short, and pieces that nobody reads yet might not fit into its buffers.
   var isNearby: Bool { byteLimit != nil }
 
-  /// How many messages the peer has sent so far.
+  /// Messages that the peer has sent so far.
   var heardCount: Int { heard.state.withLock { $0.count } }
 
-  /// Waits for the peer's greeting, unless that has come: what it can be asked for.
+  /// Waits for the peer's greeting, unless that has come: it says what the peer can be asked for.
   @discardableResult
   func greeting() async throws(LinkFailure) -> Hello {
     if let hello = heard.state.withLock({ $0.greeting }) { return hello }
@@ -67,12 +67,12 @@ struct Conversation: Sendable {
     return hello
   }
 
-  /// Whether the peer has said in this session that it would take a share. Then nothing of it is there yet, either.
+  /// Whether the peer has said in this session that it would take a share. Then it has nothing of it yet.
   var isWilling: Bool { heard.state.withLock { $0.isWilling } }
 
   func foundWilling() { heard.state.withLock { $0.isWilling = true } }
 
-  /// The nonce of the first release request of this session; nil for those behind it, which are challenged.
+  /// The nonce of the first release request of this session; nil for later ones, for which the peer sends a challenge.
   func openingChallenge() throws(LinkFailure) -> [UInt8]? {
     let isFirst = heard.state.withLock { state in
       defer { state.hasAsked = true }
@@ -82,13 +82,12 @@ struct Conversation: Sendable {
     do { return try OpeningChallenge.of(session.handshakeHash) } catch { throw LinkFailure(.sodium(error)) }
   }
 
-  /// Throws unless the peer's program knows a service that later versions have brought.
+  /// Throws if the peer's program is too old for this service.
   func require(_ service: PeerServiceKind) async throws(LinkFailure) {
     guard try await !greeting().offers(service) else { return }
     throw .tooOld(recipient.name)
   }
 
-  /// Sends a public message.
   func send<Message: PeerMessage>(_ message: Message) async throws(LinkFailure) {
     try await within(environment.deadlines.reply) { () async throws(SessionError) in
       try await session.send(type: Message.type.rawValue, count: message.encodedByteCount) {
@@ -97,15 +96,13 @@ struct Conversation: Sendable {
     }
   }
 
-  /// Receives a message of exactly one type; ``Unsupported`` and a goodbye are failures.
-  func receive<Message: PeerMessage>(
-    _ type: Message.Type, patience: Int = 1
-  ) async throws(LinkFailure) -> Message {
+  /// Receives a message of this type; ``Unsupported`` and a goodbye are failures.
+  func receive<Message: PeerMessage>(_ type: Message.Type, patience: Int = 1) async throws(LinkFailure) -> Message {
     let received = try await receiveAny(patience: patience)
     return try parse(received, as: type)
   }
 
-  /// Receives the next message behind the greeting, whatever it is.
+  /// Receives the next message after the greeting.
   func receiveAny(patience: Int = 1) async throws(LinkFailure) -> ReceivedMessage {
     try await greeting()
     return try await next(patience: patience)
@@ -117,13 +114,11 @@ struct Conversation: Sendable {
     }
     guard !received.isGoodbye else { throw LinkFailure.hungUp }
     heard.state.withLock { $0.count += 1 }
-    if received.type == MessageType.unsupported.rawValue {
-      throw .tooOld(recipient.name)
-    }
+    if received.type == MessageType.unsupported.rawValue { throw .tooOld(recipient.name) }
     return received
   }
 
-  /// Parses a received message as the type that is due.
+  /// Throws if it has another type.
   func parse<Message: PeerMessage>(
     _ received: borrowing ReceivedMessage, as type: Message.Type
   ) throws(LinkFailure) -> Message {
@@ -137,12 +132,12 @@ struct Conversation: Sendable {
     }
   }
 
-  /// Says that nothing more will be asked; what was asked is still answered.
+  /// What was asked is still answered.
   func endAsking() async throws(LinkFailure) {
     try await within(environment.deadlines.reply) { () async throws(SessionError) in try await session.endSending() }
   }
 
-  /// Says goodbye, unless that is said; never waits long.
+  /// Says goodbye, unless that was said; waits at most two seconds.
   func close() async {
     try? await within(.seconds(2)) { () async throws(SessionError) in await session.close() }
   }
@@ -158,7 +153,7 @@ struct Conversation: Sendable {
   }
 }
 
-/// What has come from the peer, and what it was asked for.
+/// What a conversation has come to so far.
 private final class Heard: Sendable {
   struct State {
     var greeting: Hello?

@@ -1,13 +1,12 @@
 import PeerAuth
 
-/// Conversations that stay open for a moment behind a question, because what was asked about comes next: a handshake less, which over a radio
-/// takes as long as tens of kilobytes.
+/// Conversations that stay open for a moment after a question, for what was asked about: over a radio, a handshake takes as long as tens
+/// of kilobytes.
 actor KeptConversations {
-  /// Most that are kept.
   static let limit = contactConcurrency
-  /// Most of those over Bluetooth: each keeps a link busy, and adapters have few.
+  /// Of those over Bluetooth: each keeps a link busy, and adapters have few.
   static let nearbyLimit = 3
-  /// How long one is kept: shorter than the peer waits for more.
+  /// Shorter than the peer waits for more.
   static let lifetime = Duration.seconds(20)
 
   private struct Entry {
@@ -22,7 +21,7 @@ actor KeptConversations {
 
   init(_ environment: VaultEnvironment) { sleep = environment.sleep }
 
-  /// Keeps a conversation in which everything that was asked has been answered, or ends it if there are too many.
+  /// Keeps a conversation in which nothing is open, or ends it if there are too many.
   func keep(_ conversation: Conversation) async {
     let nearby = entries.values.count { $0.conversation.isNearby }
     let keys = conversation.recipient.keys
@@ -39,21 +38,18 @@ actor KeptConversations {
     entries[keys] = Entry(number: number, conversation: conversation, end: end)
   }
 
-  /// A conversation with this peer in which so many bytes may be moved, if one is kept. From now on it is the caller's.
+  /// A kept conversation in which so many bytes may be moved. From now on it is the caller's.
   func take(_ recipient: Recipient, for byteCount: UInt64) async -> Conversation? {
     guard let entry = entries.removeValue(forKey: recipient.keys) else { return nil }
     entry.end.cancel()
-    // What Bluetooth may be used for can have changed.
-    let isAllowed =
-      if entry.conversation.isNearby { recipient.nearby.map { byteCount <= $0.byteLimit } ?? false } else { true }
-    guard isAllowed else {
+    // Bluetooth's limit may have changed.
+    guard !entry.conversation.isNearby || recipient.nearby.map({ byteCount <= $0.byteLimit }) ?? false else {
       await entry.conversation.close()
       return nil
     }
     return entry.conversation
   }
 
-  /// Ends those that were kept for nothing.
   func endAll() async {
     let all = entries.values
     entries = [:]

@@ -1,5 +1,4 @@
 import PeerAuth
-import VaultStore
 
 /// Sessions that this device opens.
 package final class Links: Room {
@@ -7,7 +6,7 @@ package final class Links: Room {
   let directory: Directory
   let introductions: Introductions
   let trust: TrustList
-  /// Conversations behind a question whether a share would be taken.
+  /// After a question whether a share would be taken.
   let conversations: KeptConversations
 
   init(_ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ trust: TrustList) {
@@ -26,7 +25,7 @@ package final class Links: Room {
       return PingReport(
         peer: try directory.summary(try directory.find(reference)), handshakeMilliseconds: answer.handshakeMilliseconds,
         roundTripMilliseconds: answer.roundTripMilliseconds, address: answer.address)
-    } catch let failure as LinkFailure { throw VaultError(failure, peer: peer.name) } catch { throw error }
+    } catch let failure as LinkFailure { throw VaultError(failure, peer: peer.name) }
   }
 
   /// Asks something of a peer, in a session of its own or one that was kept.
@@ -35,7 +34,7 @@ package final class Links: Room {
   ) async throws(LinkFailure) -> Question.Answer {
     let id = core.requestNumber()
     do { return try await converse(id, asker, recipient) } catch {
-      // The peer lets less go over Bluetooth than this device; the network was slower, but may do.
+      // The peer allows less over Bluetooth than this device; the network was slower, but may do.
       guard error.refusal == .bluetoothLimit, !recipient.addresses.isEmpty else { throw error }
       var recipient = recipient
       recipient.nearby = nil
@@ -51,7 +50,7 @@ package final class Links: Room {
     if let conversation = await conversations.take(recipient, for: asker.byteCount) {
       let before = conversation.heardCount
       do { return try await carryOut(id, asker, in: conversation) } catch {
-        // It may have ended while nobody looked. Then nothing was answered in it, and the request has another try.
+        // It may have ended unnoticed. Then nothing was answered in it, and the request has another try.
         guard conversation.heardCount == before, error.isOfLine, !Task.isCancelled else {
           return try await carryOnByNetwork(id, asker, recipient, error, after: conversation)
         }
@@ -72,7 +71,7 @@ package final class Links: Room {
       services: introductions.services)
   }
 
-  /// What broke in the air goes on by network, if the peer can be reached there by now, and from where it stopped.
+  /// What broke over Bluetooth goes on by network from where it stopped, if the peer can be reached there.
   private func carryOnByNetwork<Question: Asker>(
     _ id: UInt64, _ asker: Question, _ recipient: Recipient, _ failure: LinkFailure, after broken: Conversation
   ) async throws(LinkFailure) -> Question.Answer {

@@ -6,8 +6,7 @@ struct NetworkLink: Link {
 
   func refusal(of byteCount: UInt64, to recipient: Recipient) -> LinkFailure? { nil }
 
-  /// Tries the peer's addresses until one leads to a session: the next one when the one before has failed, or has taken a while, so that an
-  /// address that swallows everything holds up nobody (RFC 8305).
+  /// Tries the peer's addresses, the next one when the one before has failed or takes long (RFC 8305).
   func open(_ opening: Opening) async throws(LinkFailure) -> Conversation {
     let recipient = opening.recipient
     guard leads(to: recipient) else {
@@ -21,7 +20,7 @@ struct NetworkLink: Link {
       of: recipient.addresses.count, pause: opening.environment.deadlines.nextAddress
     ) { (number) async throws(LinkFailure) in try await dial(recipient.addresses[number], opening) }
     if let conversation { return conversation }
-    // What is told of several places is told of the last, unless one knows better.
+    // The last address's failure is reported, unless one says more.
     throw failures.values.first { $0.kind == .unknownHere }
       ?? failures.max { $0.key < $1.key }?.value ?? LinkFailure(.unreachable, "unreachable")
   }

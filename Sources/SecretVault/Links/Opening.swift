@@ -11,10 +11,9 @@ struct Opening: Sendable {
   /// What this device can be asked for.
   var services = PeerServiceKind.allCases
 
-  /// Opens a session with exactly that peer, and greets: by all links that may lead there, at the same time. The first session that comes about
-  /// counts. `byteCount` is what is to be moved in it.
+  /// Opens a session by all suitable links at the same time, and greets; the first session counts. `byteCount` is what it is to move.
   func conversation(for byteCount: UInt64) async throws(LinkFailure) -> Conversation {
-    // Said before anything is sent; what another link can carry goes by that.
+    // Refused before anything is sent; another link may carry it.
     var (links, refusals): ([any Link], [LinkFailure]) = ([], [])
     for link in [any Link].all where link.leads(to: recipient) {
       guard let refusal = link.refusal(of: byteCount, to: recipient) else {
@@ -52,8 +51,8 @@ struct Opening: Sendable {
   }
 
   /// Begins one way after the other, the next when one has failed or the last has taken `pause`, until one leads to a session; else returns why
-  /// each has failed, by its number. The others are ended, also if they lead to a session in the same moment. Who says on one way that it doesn't
-  /// know this device's key says so on the others, too.
+  /// each has failed, by its number. The others are ended, even if they lead to a session in the same moment. A peer that doesn't know this
+  /// device's key says so once for all ways.
   func first(
     of count: Int, pause: Duration, _ way: @escaping @Sendable (Int) async throws(LinkFailure) -> Conversation
   ) async -> (conversation: Conversation?, failures: [Int: LinkFailure]) {

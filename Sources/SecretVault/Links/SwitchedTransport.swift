@@ -1,16 +1,16 @@
 import PeerAuth
 import Synchronization
 
-/// A connection over Bluetooth that ends when its user switches Bluetooth off.
+/// A Bluetooth connection that ends when the user switches Bluetooth off.
 final class SwitchedTransport: PeerTransport {
-  /// Why nothing goes that way any more, for people.
+  /// Shown to people.
   static let reason = "Bluetooth was switched off here"
 
   private let transport: any PeerTransport
   private let isOff = Atomic(false)
   private let watch = Mutex<Task<Void, Never>?>(nil)
 
-  /// `off` returns when Bluetooth is to be used no more, or throws when it is cancelled.
+  /// `off` returns when Bluetooth is switched off, or throws when it is cancelled.
   init(_ transport: any PeerTransport, until off: @escaping @Sendable () async throws -> Void) {
     self.transport = transport
     let task = Task { [weak self] in

@@ -6,8 +6,8 @@ import VaultStore
 extension CourierDesk {
   // MARK: - Giving
 
-  /// A parcel that is to be given, of which it is noted durably that the peer gets it; nil if it is here no more, was damaged, or may not be given:
-  /// another meeting was faster.
+  /// The bytes of a parcel to be given, once it is noted durably that the peer gets it; nil if it is gone or damaged, or another meeting was
+  /// faster.
   func content(of header: ParcelHeader, isTheirs: Bool) throws -> [UInt8]? {
     if let content = try room.post.parcelContent(header.id.bytes), try isWhole(content, header) {
       return try promise(header, isTheirs: isTheirs) ? content : nil
@@ -25,7 +25,7 @@ extension CourierDesk {
     }
   }
 
-  /// Notes that the peer has got a parcel; returns whether that was one of this device's own.
+  /// Notes that the peer has got a parcel; returns whether it was an own one.
   func gave(_ header: ParcelHeader, isTheirs: Bool) throws -> Bool {
     let now = room.environment.now()
     let isOwn = try room.carrying.changeCourier { courier, _ in
@@ -38,8 +38,8 @@ extension CourierDesk {
     return isOwn
   }
 
-  /// Notes that the peer didn't want a parcel after all: another carrier may have its place, unless this one may have got another copy, in whichever
-  /// meeting. A carrier isn't given it again on that day, and what has gone out of others' parcels counts.
+  /// The peer didn't take a parcel after all: another carrier may have its place, unless this one may have got a copy in another meeting. A
+  /// carrier isn't given it again for a day, and the bytes of others' parcels count.
   func wasRefused(_ header: ParcelHeader, isTheirs: Bool) throws {
     let (now, monotonic) = (room.environment.now(), room.environment.monotonic())
     if !isTheirs {
@@ -56,9 +56,8 @@ extension CourierDesk {
 
   // MARK: - Taking
 
-  /// What became of a parcel that has come.
   enum Outcome: Sendable {
-    /// It is durable here: for this device, with what proves it, or for others.
+    /// Durable here: for this device, with its receipt, or for others.
     case mine(CarriedReceipt?)
     case carried
     /// It was here before.
@@ -66,11 +65,11 @@ extension CourierDesk {
     case refused
   }
 
-  /// Keeps a parcel that has come, durably, if it is what was offered.
+  /// Keeps a parcel durably, if it is what was offered.
   func take(_ parcel: MeetingIntake.Whole) throws -> Outcome {
     let header = parcel.header
     guard let content = parcel.content else {
-      // There was no memory for it, which isn't its giver's fault.
+      // No memory was left, which isn't the giver's fault.
       try cameInVain(header)
       return .refused
     }
@@ -95,20 +94,20 @@ extension CourierDesk {
         defer { courier.confirmed(word, at: now) }
         return courier.receipts[word.id] == nil
       }
-      // Another may have brought it amid this meeting; the next one begins with the word that it is here.
+      // Another may have brought it during this meeting; the next one begins with its receipt.
       return isNew ? .mine(word) : .known(word)
     case .ignored:
-      // Whoever says that it is its own could have known; a carrier has brought what it was given.
+      // Its sender could have known; a carrier only brings what it was given.
       guard !isDirect else { return try refuse(header) }
       room.carrying.memory.refuse(header.copy, at: monotonic)
       room.noteVain(header.size, of: peer, isCarried: true)
     case .unknownSender:
-      // Its sender may become a peer in a moment; but anybody can make such parcels, and no carrier can look in.
+      // Its sender may become a peer soon; but anybody can make such parcels, and no carrier can look into them.
       let isNew = room.carrying.memory.noteUnknownSender(header.copy, at: monotonic)
       if isNew, isDirect { noteWaste(header) }
       if isNew, !isDirect { room.noteVain(header.size, of: peer, isCarried: true) }
     case .full:
-      // Neither can a sender know how much is here; but anybody can make ever new ones.
+      // A sender can't know how full it is here; but anybody can make ever new ones.
       if room.carrying.memory.noteFull(header.copy, at: monotonic) {
         room.noteVain(header.size, of: peer, isCarried: !isDirect)
       }
@@ -117,7 +116,7 @@ extension CourierDesk {
     return .refused
   }
 
-  /// Doesn't ask this peer for the copy, which isn't what it has said, or worth nothing by its own making, again for a day.
+  /// Doesn't ask this peer for the copy again for a day: it is not what was offered, or the peer itself made it worthless.
   private func refuse(_ header: ParcelHeader) throws -> Outcome {
     let monotonic = room.environment.monotonic()
     room.carrying.memory.refuse(header.copy, from: peer.digest, at: monotonic, for: MeetingMemory.worthlessTime)
@@ -134,7 +133,7 @@ extension CourierDesk {
     room.environment.log.warning("\(peer.name) brings what is worth nothing, and isn't asked for more today")
   }
 
-  /// What came for nothing uses up the bytes of the day, too.
+  /// Worthless bytes count against the day's limit, too.
   private func cameInVain(_ header: ParcelHeader) throws {
     let now = room.environment.now()
     try room.carrying.changeCourier { courier, _ in courier.movedInVain(header.size, at: now) }
@@ -144,7 +143,7 @@ extension CourierDesk {
     let now = room.environment.now()
     let arrival = try room.carrying.changeCourier { (courier, contents) throws(StoreError) in
       let arrival = courier.took(header, from: device, isPeer: true, isMine: false, at: now)
-      // In one transaction with the word that it is carried.
+      // In one transaction with the note that it is carried.
       if case .carried = arrival { try contents.put(header.copy, content) }
       return arrival
     }
@@ -155,7 +154,7 @@ extension CourierDesk {
     }
   }
 
-  /// Whether these bytes are the very copy that a header speaks of.
+  /// Whether these bytes are the copy that the header names.
   private func isWhole(_ content: [UInt8], _ header: ParcelHeader) throws -> Bool {
     guard content.count == header.size, let parcel = try? Parcel.decode(content, limit: Parcel.byteLimit),
       parcel.tag == header.tag.bytes, parcel.expiresAt == header.expiresAt
@@ -165,7 +164,7 @@ extension CourierDesk {
 }
 
 extension Meetings {
-  /// Counts bytes that a peer has brought in vain, though it need not be to blame.
+  /// Counts bytes that came in vain, perhaps by nobody's fault.
   func noteVain(_ byteCount: Int, of peer: PeerRecord, isCarried: Bool) {
     let isEnough = carrying.memory.noteVain(
       byteCount, of: peer.digest, isCarried: isCarried, at: environment.monotonic())

@@ -3,28 +3,26 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// What a device decides and keeps in a meeting with one peer, step by step. Between two steps nothing is held: several programs of one vault may
-/// meet different peers at once.
+/// What a device decides and stores in a meeting. Nothing is locked between two steps: programs of one vault may meet several peers at once.
 ///
-/// Nothing that the peer says is believed but what can be checked, and every sum has a limit.
+/// Only what can be verified of what the peer says is believed, and every sum has a limit.
 struct CourierDesk: Sendable {
   /// Most bytes that are given, and most that are taken, in one meeting.
   static let byteBudget = 64 << 20 + Offer.limit * 64
   /// The same over Bluetooth, in parcels of the size that the setting `ble-limit` allows.
   private static let nearbyBudget = 10
-  /// Most peers among whom a parcel's recipient is looked for.
+  /// Peers among whom a parcel's recipient is looked for.
   private static let peopleLimit = 1024
-  /// Most own parcels that become known to the courier in one meeting.
+  /// Own parcels that the courier learns of in one meeting.
   private static let newLimit = 256
 
   let room: Meetings
-  /// Who is met.
   let peer: PeerRecord
   /// Whether that is over Bluetooth.
   let isNearby: Bool
-  /// Most bytes of a parcel that is moved.
+  /// Most bytes of one parcel.
   let parcelLimit: Int
-  /// Most bytes that are moved in each direction.
+  /// Most bytes in each direction.
   let budget: Int
   /// What this device says first.
   let greeting: CarrierGreeting
@@ -33,7 +31,7 @@ struct CourierDesk: Sendable {
   /// Own parcels that no carrier gets at present.
   private let heldBack: Set<ParcelKey>
 
-  /// Begins a meeting: notes it, and makes the courier know what this device has to send.
+  /// Notes the meeting, and tells the courier what this device has to send.
   init(_ room: Meetings, meeting peer: PeerRecord, isNearby: Bool) throws {
     self.room = room
     self.peer = peer
@@ -45,7 +43,7 @@ struct CourierDesk: Sendable {
     let nearbyBudget = parcelLimit.multipliedReportingOverflow(by: Self.nearbyBudget)
     budget = isNearby && !nearbyBudget.overflow ? min(Self.byteBudget, nearbyBudget.partialValue) : Self.byteBudget
     let now = room.environment.now()
-    // What the courier knew before is compared with what is there afterwards: what another program adds meanwhile stays.
+    // Read before the parcels are listed, so that what another program adds meanwhile isn't withdrawn.
     let before = try room.carrying.readCourier()
     lookup = RecipientLookup(try Self.people(room, before.encounters, at: now))
     let (all, spreading) = try room.post.outgoingRecordsOfMeetings(at: now)
@@ -82,16 +80,14 @@ struct CourierDesk: Sendable {
     let allowsServers: Bool
   }
 
-  /// Own parcels that the courier doesn't know yet, the oldest first.
-  private static func fresh(
-    _ records: [ParcelRecord], _ courier: Courier, _ room: Meetings
-  ) throws -> [FreshParcel] {
+  /// Own parcels that the courier doesn't know yet, oldest first.
+  private static func fresh(_ records: [ParcelRecord], _ courier: Courier, _ room: Meetings) throws -> [FreshParcel] {
     var fresh: [FreshParcel] = []
     let usesServers = room.post.usualWays().hasServers
     for record in records.sorted(by: { $0.createdAt < $1.createdAt }) {
       guard fresh.count < newLimit else { break }
       guard let id = ParcelKey(record.id), courier.outgoing[id] == nil,
-        // It may have been confirmed since the list was read, or be damaged: a post says so.
+        // It may have been confirmed since the list was read; a damaged one is reported when it is posted.
         let content = try room.post.parcelContent(record.id),
         let parcel = try? Parcel.decode(content, limit: Parcel.byteLimit), parcel.id.bytes == record.id,
         let tag = RecipientTag(parcel.tag)
@@ -100,13 +96,12 @@ struct CourierDesk: Sendable {
       fresh.append(
         FreshParcel(
           copy: copy, tag: tag, size: content.count, expiresAt: parcel.expiresAt,
-          recipient: try Carrying.device(record.peer),
-          allowsServers: usesServers && record.ways.hasServers))
+          recipient: try Carrying.device(record.peer), allowsServers: usesServers && record.ways.hasServers))
     }
     return fresh
   }
 
-  /// Peers that were met and may be met again: of no others it matters whom a parcel is for.
+  /// Peers that may be met again: for others no parcel is carried.
   private static func people(
     _ room: Meetings, _ encounters: Encounters, at now: Int64
   ) throws -> [RecipientLookup.Person] {
@@ -115,14 +110,11 @@ struct CourierDesk: Sendable {
     room.carrying.memory.notePeers(Set(peers.map(\.digest)))
     for peer in peers where people.count < peopleLimit {
       let device = try Carrying.device(peer.digest)
-      if encounters.predictability(of: device, at: now) > 0 {
-        people.append(RecipientLookup.Person(digest: peer.digest, device: device))
-      }
+      if encounters.predictability(of: device, at: now) > 0 { people.append((peer.digest, device)) }
     }
     return people
   }
 
-  /// Which copy of a parcel these bytes are.
   static func copy(of parcel: Parcel) throws -> CopyKey {
     let copy: ParcelCopy
     do { copy = try parcel.copy() } catch { throw VaultError(.other, "hashing failed") }
@@ -132,14 +124,12 @@ struct CourierDesk: Sendable {
 
   // MARK: - Receipts
 
-  /// Receipts for the peer.
   func receipts(for greeting: CarrierGreeting) throws -> [CarriedReceipt] {
     let now = room.environment.now()
     return try room.carrying.changeCourier { courier, _ in courier.receipts(for: device, greeting, at: now) }
   }
 
-  /// Takes what of the peer's receipts is genuine; returns how many of them were news. `handedOver` is the parcel that the peer, its recipient, has just
-  /// got from here.
+  /// Takes the peer's genuine receipts; returns how many were new. `handedOver` is the parcel that its recipient has just got from here.
   func learn(_ receipts: [CarriedReceipt], handedOver: ParcelKey? = nil) throws -> Int {
     guard !receipts.isEmpty else { return 0 }
     let now = room.environment.now()
@@ -152,19 +142,17 @@ struct CourierDesk: Sendable {
       let parcel = courier.outgoing[receipt.id]
       let carriers = parcel?.carriers.compactMap { try? Digest($0.carrier.bytes) } ?? []
       let isConfirmed = try room.post.takeReceipt(word, handedOverBy: way, carriers: carriers)
-      // Somebody who has seen the receipt of an own parcel may have named another branch.
+      // Whoever has seen the receipt of an own parcel may have changed the branch in it.
       guard isConfirmed || parcel == nil else { continue }
       genuine.append(receipt)
     }
     guard !genuine.isEmpty else { return 0 }
-    let taken = genuine
-    _ = try room.carrying.changeCourier { courier, _ in courier.learn(taken, from: device, at: now) }
-    return taken.count
+    _ = try room.carrying.changeCourier { courier, _ in courier.learn(genuine, from: device, at: now) }
+    return genuine.count
   }
 
   // MARK: - Offers
 
-  /// What this device could give to the peer.
   func offers(to greeting: CarrierGreeting) throws -> [CarriedOffer] {
     let now = room.environment.now()
     var courier = try room.carrying.readCourier()
@@ -174,13 +162,12 @@ struct CourierDesk: Sendable {
       to: device, greeting, room.carrying.deviceCondition(), isTheirs: { Self.isFor(peer.digest, $0) },
       declined: room.carrying.memory.declined(by: peer.digest, at: monotonic), at: now)
     return offers.filter { offer in
-      // What it has wanted and then refused isn't for it to carry.
+      // What it wanted and then refused isn't offered again to be carried.
       offer.header.size <= parcelLimit
         && (offer.isYours || !room.carrying.memory.isRefused(offer.header.copy, from: peer.digest, at: monotonic))
     }
   }
 
-  /// What this device says to the peer's offers.
   func replies(to offers: [CarriedOffer]) throws -> [CarriedReply] {
     let now = room.environment.now()
     let monotonic = room.environment.monotonic()
@@ -200,15 +187,13 @@ struct CourierDesk: Sendable {
       guard !isWasteful, !(carriesWaste && isCarried), size <= parcelLimit, size <= left,
         reserve.allows(UInt64(budget - left + size)),
         !room.carrying.memory.isRefused(offer.header.copy, from: peer.digest, at: monotonic)
-      else {
-        return CarriedReply(copy: reply.copy, answer: .refused)
-      }
+      else { return CarriedReply(copy: reply.copy, answer: .refused) }
       left -= size
       return reply
     }
   }
 
-  /// What of the offers the peer gets, behind its replies.
+  /// What of the offers the peer gets.
   func selection(_ offers: [CarriedOffer], _ replies: [CarriedReply]) throws -> [ParcelHeader] {
     let now = room.environment.now()
     let courier = try room.carrying.readCourier()
@@ -220,13 +205,12 @@ struct CourierDesk: Sendable {
       offers, replies, to: device, budget: budget, recipient: { lookup.recipient(of: $0) }, at: now, using: &generator)
   }
 
-  /// Whether one of these is for the peer, or for this device: nobody else gains by a meeting without any.
+  /// Whether one of these is for the peer or for this device.
   func concern(_ headers: [ParcelHeader]) -> Bool {
     let own = room.identity.keys.digest
     return headers.contains { Self.isFor(peer.digest, $0) || Self.isFor(own, $0) }
   }
 
-  /// Whether a parcel is for the card with this digest.
   static func isFor(_ card: Digest, _ header: ParcelHeader) -> Bool {
     guard let id = ParcelID(header.id.bytes) else { return false }
     do { return try Parcel.tag(of: id, for: card) == header.tag.bytes } catch { return false }

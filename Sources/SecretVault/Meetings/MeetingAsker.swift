@@ -2,16 +2,13 @@ import Courier
 import VaultProtocol
 import VaultStore
 
-/// What it takes to meet a peer.
-package struct MeetingAsker: Sendable {
+/// The dialler's side of a meeting: it offers what it has, gives what is wanted, and then takes.
+struct MeetingAsker: Asker {
   /// Begins the meeting at this device, once there is a session.
   let begin: @Sendable (_ isNearby: Bool) throws -> CourierDesk
   /// Bytes of the largest parcel that waits for the peer itself: decides whether the meeting may be over Bluetooth.
   let byteCount: UInt64
-}
 
-/// The dialler's side of a meeting: it tells what it has, gives what is wanted, and then listens.
-extension MeetingAsker: Asker {
   func ask(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> MeetingReport {
     try await conversation.require(.courier)
     let isNearby = conversation.isNearby
@@ -29,10 +26,8 @@ extension MeetingAsker: Asker {
   }
 }
 
-/// Runs what waits for the disk, whose failure is this device's own.
-private func local<Value: Sendable>(
-  _ work: @escaping @Sendable () throws -> Value
-) async throws(LinkFailure) -> Value {
+/// Runs what waits for the disk; a failure is this device's own.
+private func local<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws(LinkFailure) -> Value {
   do { return try await offPool { try work() } } catch {
     guard let error = VaultError(known: error) else { throw LinkFailure(.local, "could not be met") }
     throw LinkFailure(.local, "could not be met: \(error.reason)", hint: error.hint)
@@ -57,8 +52,7 @@ private struct DialledMeeting {
       (try desk.receipts(for: theirs), try desk.offers(to: theirs))
     }
     note.told(receipts.count)
-    try await conversation.send(
-      CourierOffers(request: id, receipts: receipts.messages, offers: offers.messages))
+    try await conversation.send(CourierOffers(request: id, receipts: receipts.messages, offers: offers.messages))
     let answer = try await conversation.receive(CourierReplies.self, patience: 2)
     guard answer.request == id else { throw .notAsked }
     let replies = answer.replies.compactMap { CarriedReply($0) }
@@ -72,7 +66,6 @@ private struct DialledMeeting {
     try await listen(to: offered)
   }
 
-  /// What the peer says first, with receipts.
   private mutating func greeting() async throws(LinkFailure) -> CarrierGreeting {
     let received = try await conversation.receiveAny(patience: 2)
     // Both have dialled in the same moment, or another program of this vault has.
@@ -91,7 +84,7 @@ private struct DialledMeeting {
 
   private mutating func give(_ header: ParcelHeader, isTheirs: Bool) async throws(LinkFailure) {
     let desk = desk
-    // What there is no memory for now goes the next time.
+    // Without memory for it, it goes the next time.
     guard let copy = header.copy.message, let room = desk.room.carrying.memory.room(for: header.size),
       let content = try await local({ try desk.content(of: header, isTheirs: isTheirs) })
     else { return }
@@ -112,11 +105,10 @@ private struct DialledMeeting {
     let isOwn = try await local { try desk.gave(header, isTheirs: isTheirs) }
     let before = report.receipts
     if let receipt = taken.receipt { try await learn([receipt], handedOver: isTheirs ? header.id : nil) }
-    report.note(
-      given: taken.outcome, isTheirs: isTheirs, isOwn: isOwn, isConfirmed: report.receipts > before)
+    report.note(given: taken.outcome, isTheirs: isTheirs, isOwn: isOwn, isConfirmed: report.receipts > before)
   }
 
-  /// The peer's turn: it gives what of its offers is wanted.
+  /// The peer's turn to give.
   private mutating func listen(to offers: [CarriedOffer]) async throws(LinkFailure) {
     let desk = desk
     let replies = try await local { try desk.replies(to: offers) }
@@ -147,7 +139,7 @@ private struct DialledMeeting {
 }
 
 extension MeetingReport {
-  /// Notes what became of a parcel that was given. An own one is delivered when its recipient has proved it.
+  /// For a parcel that was given. An own one is delivered once its recipient has proved it.
   mutating func note(given outcome: CourierTaken.Outcome, isTheirs: Bool, isOwn: Bool, isConfirmed: Bool) {
     switch (isTheirs, isOwn) {
     case (true, true): delivered += isConfirmed ? 1 : 0
@@ -158,7 +150,7 @@ extension MeetingReport {
     }
   }
 
-  /// Notes what became of a parcel that has come.
+  /// For a parcel that has come.
   mutating func note(_ outcome: CourierDesk.Outcome) {
     switch outcome {
     case .mine: received += 1
@@ -169,7 +161,6 @@ extension MeetingReport {
 }
 
 extension CourierDesk.Outcome {
-  /// As the peer is told.
   func message(_ request: UInt64, _ copy: ParcelCopy) -> CourierTaken {
     switch self {
     case .mine(let receipt): CourierTaken(request: request, copy: copy, outcome: .taken, receipt: receipt?.message)

@@ -1,13 +1,12 @@
 import Courier
 import VaultProtocol
 
-/// What of the peer's offers may come in a meeting, and what is coming: each copy once, of exactly the size that was offered, one at a time, and never more
-/// than that in memory.
+/// Parcels that come in a meeting: each wanted copy once, of exactly the size that was offered, one at a time in memory.
 struct MeetingIntake: Sendable {
   /// A parcel all of whose pieces have come.
   struct Whole: Sendable {
     let header: ParcelHeader
-    /// Nil if there was no room for it.
+    /// Nil if there was no memory for it.
     let content: [UInt8]?
   }
 
@@ -22,7 +21,6 @@ struct MeetingIntake: Sendable {
   private var wanted: [CopyKey: CarriedOffer] = [:]
   private var arriving: Arriving?
 
-  /// Waits for those of the offers that are wanted.
   init(_ offers: [CarriedOffer], _ replies: [CarriedReply], _ memory: MeetingMemory) {
     self.memory = memory
     let copies = Set(
@@ -32,7 +30,7 @@ struct MeetingIntake: Sendable {
     for offer in offers where copies.contains(offer.header.copy) { wanted[offer.header.copy] = offer }
   }
 
-  /// Takes the next piece; returns the parcel when it was the last one of it. Throws if it is no piece of what is wanted, or not the next one.
+  /// Returns the parcel after its last piece. Throws for an unwanted piece, or one out of order.
   mutating func take(_ piece: CourierPiece) throws(ProtocolError) -> Whole? {
     var current: Arriving
     if let arriving {

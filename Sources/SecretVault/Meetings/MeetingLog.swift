@@ -1,12 +1,10 @@
 package import VaultStore
 
 package struct MeetingLine: Hashable, Sendable {
-  /// What the peer is called.
+  /// Nil if it is no peer any more.
   package let peer: String?
-  /// What is known of the meeting.
   package let record: MeetingRecord
 
-  /// A line from its parts.
   package init(peer: String?, record: MeetingRecord) {
     self.peer = peer
     self.record = record
@@ -14,11 +12,11 @@ package struct MeetingLine: Hashable, Sendable {
 }
 
 extension Meetings {
-  /// The meetings of the last days, the newest first. For whoever wants to know why something went, or didn't.
+  /// The newest first.
   package func meetingLog(limit: Int = VaultDatabase.meetingLimit) throws -> [MeetingLine] {
     let names = try directory.peerNames()
-    let now = environment.now()
-    let records = try database.meetings(at: now, limit: limit)
-    return records.map { MeetingLine(peer: names[$0.peer], record: $0) }
+    return try database.meetings(at: environment.now(), limit: limit).map {
+      MeetingLine(peer: names[$0.peer], record: $0)
+    }
   }
 }

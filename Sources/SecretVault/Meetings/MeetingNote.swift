@@ -3,15 +3,14 @@ import Synchronization
 import VaultProtocol
 import VaultStore
 
-/// Gathers what a meeting comes to, and writes it into the log of meetings once, when it is over. Nothing of the meeting depends on that. What was coming
-/// when it ended has come in vain.
+/// Writes what a meeting came to into the log of meetings when it is over, and counts what was still coming as in vain.
 final class MeetingNote: Sendable {
   private struct State {
     var report = MeetingReport()
     var bytesGiven: UInt64 = 0
     var bytesTaken: UInt64 = 0
     var receiptsTold = 0
-    /// Bytes of a parcel that isn't whole, or of which it isn't known what has become of it.
+    /// Bytes of a parcel that isn't whole, or of which it isn't known what became.
     var arriving = 0
     var isArrivingCarried = false
     var isOver = false
@@ -25,35 +24,31 @@ final class MeetingNote: Sendable {
   private let began: Double
   private let state = Mutex(State())
 
-  /// Begins with nothing.
   init(_ room: Meetings, with peer: PeerRecord, isNearby: Bool, isDialled: Bool) {
     (self.room, self.peer, self.isNearby, self.isDialled) = (room, peer, isNearby, isDialled)
     (beganAt, began) = (room.environment.now(), room.environment.monotonic())
   }
 
-  /// What the meeting has come to so far.
   func keep(_ report: MeetingReport) { state.withLock { $0.report = report } }
 
-  /// So many bytes of parcels were sent.
   func gave(_ count: Int) { state.withLock { $0.bytesGiven &+= UInt64(max(0, count)) } }
 
-  /// A piece of a parcel has come.
   func took(_ piece: CourierPiece) {
     state.withLock { state in
       state.bytesTaken &+= UInt64(piece.bytes.count)
-      // By its beginning: what is said later may be anything.
+      // By its first piece: later ones may say anything.
       if state.arriving == 0 { state.isArrivingCarried = piece.branch != ParcelProof.noBranch }
       state.arriving += piece.bytes.count
     }
   }
 
-  /// The parcel that was coming is here, or was counted as what came in vain.
+  /// The parcel that was coming is here, or was counted as in vain.
   func tookWhole() { state.withLock { $0.arriving = 0 } }
 
-  /// So many receipts were told.
+  /// So many receipts were sent.
   func told(_ count: Int) { state.withLock { $0.receiptsTold += count } }
 
-  /// It is over. Only the first word of that counts. Of busy answers one a minute is noted: who is told to wait tries again soon, or as often as it likes.
+  /// Only the first call counts. One busy answer a minute is noted: a peer that has to wait may try as often as it likes.
   func end(_ ending: MeetingRecord.Ending) async {
     guard let record = record(ending) else { return }
     await countBroken(isOwnFault: ending == .failed)
@@ -67,7 +62,7 @@ final class MeetingNote: Sendable {
     }
   }
 
-  /// Of what this device's own failure has ended, the bytes count, but against nobody.
+  /// After an own failure the bytes count, but against nobody.
   private func countBroken(isOwnFault: Bool) async {
     let (count, isCarried) = state.withLock { ($0.arriving, $0.isArrivingCarried) }
     guard count > 0 else { return }
@@ -111,7 +106,7 @@ final class MeetingNote: Sendable {
 }
 
 extension MeetingRecord.Ending {
-  /// How a meeting ended that this error has ended.
+  /// How a meeting ended with this error.
   init(_ error: any Error) {
     switch error {
     case let error as LinkFailure:
@@ -129,7 +124,7 @@ extension MeetingRecord.Ending {
 }
 
 extension CourierDesk.Outcome {
-  /// Receipts that the giver is told.
+  /// Receipts that the giver is sent.
   var receipts: Int {
     switch self {
     case .mine(let receipt), .known(let receipt): receipt == nil ? 0 : 1

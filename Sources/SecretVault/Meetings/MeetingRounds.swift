@@ -4,8 +4,7 @@ import Synchronization
 import VaultStore
 
 extension Meetings {
-  /// Meets peers until the task is cancelled: the daemon's part. `listen` returns the names of the peers that were heard in the room, and takes its time
-  /// over that.
+  /// Meets peers until the task is cancelled: the daemon's part. `listen` returns the names of the peers that it hears in the room.
   package func runMeetings(listen: (@Sendable () async -> Set<String>)? = nil) async {
     let rounds = MeetingRounds(self)
     await withDiscardingTaskGroup { group in
@@ -16,11 +15,11 @@ extension Meetings {
   }
 }
 
-/// Who is met when: what waits is looked at now and then, and ``MeetingSchedule`` decides.
+/// Looks now and then at what waits, and lets ``MeetingSchedule`` decide who is met.
 final class MeetingRounds: Sendable {
-  /// How often it is looked whether the network is another one, or somebody's time has come.
+  /// How often it is checked whether the network has changed, or somebody's time has come.
   private static let glance = Duration.seconds(1)
-  /// Milliseconds after which all is looked at again in any case.
+  /// Milliseconds after which everything is looked at again in any case.
   private static let refreshment = 30_000.0
   /// Between two times of listening.
   private static let pause = Duration.seconds(20)
@@ -29,13 +28,13 @@ final class MeetingRounds: Sendable {
   private struct Survey: Sendable {
     var peers: [PeerRecord] = []
     var withAddress: Set<Digest> = []
-    /// Parcels that a peer itself is to get.
+    /// Parcels for peers themselves.
     var waiting: [Digest: Set<[UInt8]>] = [:]
-    /// For whom some of them are this device's own.
+    /// Peers for which some of them are own parcels.
     var withOwn: Set<Digest> = []
     /// Whether there is something for carriers.
     var hasCargo = false
-    /// Whom there is word for of what has arrived.
+    /// Peers for which there are receipts.
     var news: Set<Digest> = []
     /// Own parcels that carriers may get.
     var spreading: Set<[UInt8]> = []
@@ -46,11 +45,11 @@ final class MeetingRounds: Sendable {
   private struct State: Sendable {
     var schedule = MeetingSchedule()
     var heard: Set<String> = []
-    /// Who of them was there before.
+    /// Who was heard before.
     var known: Set<String> = []
     /// Whether somebody is to be looked for at all.
     var hasReason = false
-    /// For whom carried parcels are, as far as that is known.
+    /// Recipients of carried parcels, as far as they are known.
     var recipients: [CopyKey: Digest?] = [:]
     var people: Set<Digest> = []
   }
@@ -81,10 +80,7 @@ final class MeetingRounds: Sendable {
           survey = try self.survey()
           (mark, changes, refreshedAt) = (current, met, now)
         }
-        let due = begin(survey, at: now)
-        for peer in due {
-          group.addTask { [self] in await meet(peer) }
-        }
+        for peer in begin(survey, at: now) { group.addTask { [self] in await meet(peer) } }
       } catch {
         room.environment.log.error("what is to be carried can't be read: \(VaultError(error).reason)")
         do { try await room.environment.sleep(.seconds(60)) } catch { return }
@@ -93,7 +89,7 @@ final class MeetingRounds: Sendable {
     }
   }
 
-  /// Notes who is in the room, while there is something for anybody.
+  /// Listens while there is something for anybody.
   func hear(_ listen: @Sendable () async -> Set<String>) async {
     while !Task.isCancelled {
       let heard = state.withLock { $0.hasReason } ? await listen() : []
@@ -109,8 +105,8 @@ final class MeetingRounds: Sendable {
         MeetingSchedule.Situation(
           peer: peer.digest, waiting: survey.waiting[peer.digest] ?? [], hasOwn: survey.withOwn.contains(peer.digest),
           spreading: survey.spreading, mayCarry: survey.hasCargo, hasNews: survey.news.contains(peer.digest),
-          isHeard: state.heard.contains(peer.name),
-          hasAddress: survey.withAddress.contains(peer.digest), seenAt: times.0, metAt: times.1)
+          isHeard: state.heard.contains(peer.name), hasAddress: survey.withAddress.contains(peer.digest),
+          seenAt: times.0, metAt: times.1)
       }
       state.hasReason =
         survey.hasCargo || !survey.waiting.isEmpty || !survey.news.isEmpty || survey.hasDeliveries
@@ -136,7 +132,7 @@ final class MeetingRounds: Sendable {
     state.withLock { $0.schedule.finished(peer.digest, isDone: outcome) }
   }
 
-  /// Whether something waits for a peer that was met: what it doesn't take, it isn't called for again and again.
+  /// Whether something still waits for a peer that was met.
   private func isSomethingLeft(for peer: Digest) throws -> Bool {
     let now = room.environment.now()
     if try room.post.outgoingRecords(way: .session, at: now).contains(where: { $0.peer == peer }) { return true }
@@ -155,7 +151,7 @@ final class MeetingRounds: Sendable {
     let now = room.environment.now()
     survey.peers = try room.database.peers()
     for peer in survey.peers {
-      // A card that can't be read is told of elsewhere.
+      // A damaged card is reported elsewhere.
       if let recipient = try? room.directory.recipient(peer), !recipient.addresses.isEmpty {
         survey.withAddress.insert(peer.digest)
       }
@@ -181,7 +177,7 @@ final class MeetingRounds: Sendable {
     return survey
   }
 
-  /// Which of the parcels are for which peers. Each is compared with each peer once.
+  /// Each parcel is compared with each peer once.
   private func recipients(of headers: [ParcelHeader], among peers: [PeerRecord]) -> [(CopyKey, Digest)] {
     let people = Set(peers.map(\.digest))
     var known = state.withLock { state in

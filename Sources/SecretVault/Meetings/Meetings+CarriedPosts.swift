@@ -2,12 +2,12 @@ import Courier
 package import Sodium
 import VaultStore
 
-/// A parcel of somebody else that this device carries, and that it may leave at a server for its recipient.
+/// A carried parcel that may be left at a server for its recipient.
 package struct CarriedPost: Hashable, Sendable {
   package let post: ParcelPost
-  /// Which copy of it: 32 bytes.
+  /// 32 bytes.
   package let copy: [UInt8]
-  /// Whom it is for: a peer of this device's.
+  /// A peer of this device.
   package let recipient: Digest
   /// Which of its sender's carriers had it first, from zero.
   package let branch: UInt8
@@ -15,16 +15,15 @@ package struct CarriedPost: Hashable, Sendable {
   package let hops: UInt8
 }
 
-/// Whom the parcels are for that this device carries, as far as they are peers whose accounts it knows. Looked up once for each parcel.
+/// Finds peers with known accounts for which this device carries parcels, once for each parcel.
 package struct CarriedSearch: Sendable {
   private var people: Set<Digest> = []
   private var recipients: [CopyKey: Digest] = [:]
   private var foreign: Set<CopyKey> = []
 
-  /// Has looked for nothing yet.
   package init() {}
 
-  /// Forgets what isn't carried any more, and everything if others can be reached than before.
+  /// Forgets what isn't carried any more, and everything if `people` has changed.
   mutating func begin(_ people: Set<Digest>, _ carried: [CopyKey: CarriedParcel]) {
     if people != self.people { self = CarriedSearch() }
     self.people = people
@@ -43,25 +42,22 @@ package struct CarriedSearch: Sendable {
 
 /// A carrier that reaches a server needn't wait until it meets the recipient.
 extension Meetings {
-  /// Most bytes of a parcel that is left at a server, and of all that are handed out at a time: others' may cost neither much of a slow line, nor
-  /// more room than there is for whose address their recipient doesn't know.
-  ///
-  /// A part of a file or photo is the largest that is left: a mebibyte.
+  /// Most bytes of a parcel that is left at a server, and of all that are handed out at a time: others' parcels may take neither much of a slow
+  /// line nor more room than a recipient has for addresses it doesn't know. The largest is a part of a file: a mebibyte.
   package static let carriedByteLimit = (1 << 20) + ParcelTimes.sealing
 
-  /// Whether this device leaves at servers what it carries: it carries, and uses servers for itself.
+  /// Whether this device leaves carried parcels at servers.
   private var leavesCarried: Bool { carrying.carryingLimits().isOn && post.usualWays().contains(.account) }
 
-  /// A server was reached: carriers count that for what they can do for others.
+  /// A server was reached, which counts as an encounter of a carrier.
   package func noteServer() throws {
     guard leavesCarried else { return }
     let now = environment.now()
     try carrying.changeCourier { courier, _ in courier.met(.network, isPeer: true, at: now) }
   }
 
-  /// Parcels of others for peers whose accounts are known here, those first that expire first; none whose sender wants no server, none that is large,
-  /// and none `except` for. Each is left at a server once, as far as this device's limits reach: to be asked again, when ``carriedWereLeft(_:)`` was
-  /// said of these, until nothing is left.
+  /// Carried parcels for peers whose accounts are known here, those first that expire first; none whose sender wants no server, and none
+  /// in `except`. Each is left once, within this device's limits: to be asked again, after ``carriedWereLeft(_:)``, until nothing is left.
   package func carriedForAccounts(
     _ search: inout CarriedSearch, count: Int = 64, bytes: Int = carriedByteLimit,
     except: Set<[UInt8]> = []
@@ -82,7 +78,7 @@ extension Meetings {
       guard let header = carried[copy]?.header, let recipient = search.recipient(of: header) else { continue }
       guard posts.count < count, byteCount + header.size <= bytes else { break }
       guard let content = try carriedContent(copy) else {
-        // Damaged, and nobody's any more; so it holds up no others.
+        // Damaged: dropped, so that it holds up no others.
         try carrying.changeCourier { courier, _ in courier.drop(copy) }
         continue
       }
@@ -95,29 +91,29 @@ extension Meetings {
     return posts
   }
 
-  /// These copies of others' parcels go to a server now. Said before the first byte does: what breaks off has cost its bytes, too, and isn't begun again and
-  /// again, whatever becomes of this program. They are carried on all the same: nobody knows when their recipients ask there.
+  /// These copies go to a server now. To be called before the first byte does: what breaks off has cost its bytes, too, and isn't begun
+  /// again and again. They are carried on all the same: nobody knows when their recipients ask there.
   package func carriedWereLeft(_ copies: [[UInt8]]) throws {
     let (keys, now) = (copies.compactMap { CopyKey($0) }, environment.now())
     guard !keys.isEmpty else { return }
     try carrying.changeCourier { courier, _ in for key in keys { courier.deposited(key, at: now) } }
   }
 
-  /// These copies of others' parcels didn't get there after all, and may be left once more.
+  /// These copies didn't get there, and may be left once more.
   package func carriedCameBack(_ copies: [[UInt8]]) throws {
     let keys = copies.compactMap { CopyKey($0) }
     guard !keys.isEmpty else { return }
     try carrying.changeCourier { courier, _ in for key in keys { courier.notDeposited(key) } }
   }
 
-  /// What is in a parcel that is carried; nil if it is here no more, or damaged.
+  /// Nil if it is gone or damaged.
   func carriedContent(_ copy: CopyKey) throws -> [UInt8]? {
-    do { return try database.carriedContent(copy) } catch StoreError.damaged { return nil } catch { throw error }
+    do { return try database.carriedContent(copy) } catch StoreError.damaged { return nil }
   }
 }
 
 extension ParcelHeader {
-  /// By how many carriers a copy has come, as far as its own word goes: one at least, as nobody but a carrier has it on a branch.
+  /// By how many carriers a copy has come, as it says itself: at least one.
   var hops: UInt8 {
     let most = CourierPolicy().hops
     return max(1, most - min(hopsLeft, most))

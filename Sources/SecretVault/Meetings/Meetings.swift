@@ -1,10 +1,7 @@
 import Sodium
-import VaultProtocol
 import VaultStore
 
-/// Exchanging parcels with a peer that is met, for both and for others.
-///
-/// Meetings: two devices that are in touch give one another what each has for the other, and what each may carry for others.
+/// Meetings: two devices in touch give one another what each has for the other, and what each may carry for others.
 package final class Meetings: Room {
   package let core: VaultCore
   let directory: Directory
@@ -27,14 +24,12 @@ package final class Meetings: Room {
     self.intake = intake
   }
 
-  /// Meets a peer, by name or otherwise as the user refers to it.
   package func meet(_ reference: String) async throws -> MeetingReport {
     let peer = try directory.find(reference)
     do { return try await meet(peer) } catch { throw VaultError(error, peer: peer.name) }
   }
 
-  /// Meets a peer for at most so long, so that it gets what waits for it. That this fails is no error: it is tried again. Returns why the
-  /// peer was not met, as far as that is known by then.
+  /// Meets a peer within `limit`, so that it gets what waits for it. Returns why it wasn't met, if that is known: it is tried again.
   @discardableResult
   package func deliverMessages(to reference: String, limit: Duration) async -> LinkFailure? {
     guard let peer = try? directory.find(reference) else { return nil }
@@ -51,7 +46,7 @@ package final class Meetings: Room {
     }
   }
 
-  /// One meeting; if the daemon is at it, or the peer has dialled in the same moment, behind that one, unless nothing is left to be brought.
+  /// If the daemon or the peer has begun a meeting, waits for its end, and then meets the peer if something is left for it.
   private func meetOnceFree(_ peer: PeerRecord) async -> LinkFailure? {
     var pause = Self.busyPause
     while !Task.isCancelled {
@@ -71,7 +66,7 @@ package final class Meetings: Room {
   private static let busyPause = Duration.milliseconds(300)
   private static let longestBusyPause = Duration.seconds(3)
 
-  /// One meeting. What is too large for Bluetooth goes by network; where that doesn't lead to the peer, at least the rest goes through the air.
+  /// What is too large for Bluetooth goes by network; if that doesn't lead to the peer, the rest goes over Bluetooth.
   func meet(_ peer: PeerRecord) async throws(LinkFailure) -> MeetingReport {
     guard let place = carrying.memory.begin(with: peer.digest, isDialling: true) else {
       throw LinkFailure(.refused, "is being met already", refusal: .busy)
@@ -80,13 +75,12 @@ package final class Meetings: Room {
     let recipient: Recipient
     let largest: UInt64
     do {
-      recipient = try self.directory.recipient(peer)
+      recipient = try directory.recipient(peer)
       largest = recipient.nearby == nil ? 0 : try largestParcel(to: peer.digest)
     } catch { throw LinkFailure(local: error) }
-    guard let nearby = recipient.nearby, largest > nearby.byteLimit else {
+    guard let nearby = recipient.nearby, largest > nearby.byteLimit, !recipient.addresses.isEmpty else {
       return try await meet(peer, recipient, byteCount: 0)
     }
-    guard !recipient.addresses.isEmpty else { return try await meet(peer, recipient, byteCount: 0) }
     do { return try await meet(peer, recipient, byteCount: largest) } catch {
       guard error.kind == .unreachable else { throw error }
       return try await meet(peer, recipient, byteCount: 0)
@@ -97,15 +91,12 @@ package final class Meetings: Room {
     _ peer: PeerRecord, _ recipient: Recipient, byteCount: UInt64
   ) async throws(LinkFailure) -> MeetingReport {
     let asker = MeetingAsker(
-      begin: { [self] isNearby in
-        try CourierDesk(self, meeting: peer, isNearby: isNearby)
-      }, byteCount: byteCount)
+      begin: { [self] in try CourierDesk(self, meeting: peer, isNearby: $0) }, byteCount: byteCount)
     let report = try await links.ask(asker, of: recipient)
     finishedMeeting(with: peer, report)
     return report
   }
 
-  /// A meeting has come to its end.
   func finishedMeeting(with peer: PeerRecord, _ report: MeetingReport) {
     carrying.memory.noteMet(peer.digest, at: environment.monotonic(), hasChanged: !report.isEmpty)
     guard !report.isEmpty, core.mayWrite(of: peer) else { return }

@@ -2,13 +2,9 @@ import Courier
 import Sodium
 import Synchronization
 
-/// For whom parcels are, among the peers that were met. It takes a hash for each of them, so in a meeting each parcel is looked at once.
+/// Looks up whom parcels are for, each parcel once a meeting: it takes a hash for each peer.
 final class RecipientLookup: Sendable {
-  /// A peer that this device has met.
-  struct Person: Sendable {
-    let digest: Digest
-    let device: DeviceKey
-  }
+  typealias Person = (digest: Digest, device: DeviceKey)
 
   /// The same id may come with another tag.
   private struct Name: Hashable {
@@ -23,14 +19,12 @@ final class RecipientLookup: Sendable {
 
   init(_ people: [Person]) { self.people = people }
 
-  /// Whom a parcel is for; nil if it is nobody whom this device knows.
+  /// Nil if it is nobody whom this device has met.
   func recipient(of header: ParcelHeader) -> DeviceKey? {
     let name = Name(id: header.id, tag: header.tag)
     if let found = known.withLock({ $0[name] }) { return found }
     let found = people.first { CourierDesk.isFor($0.digest, header) }?.device
-    known.withLock { known in
-      if known.count < Self.limit { known[name] = .some(found) }
-    }
+    known.withLock { if $0.count < Self.limit { $0[name] = .some(found) } }
     return found
   }
 }

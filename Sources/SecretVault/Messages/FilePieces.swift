@@ -5,7 +5,7 @@ package import VaultProtocol
 package enum FilePiece: Hashable, Sendable {
   /// Bytes of the file itself.
   case range(offset: UInt64, count: UInt64)
-  /// Others, in their place.
+  /// Other bytes in its place.
   case bytes([UInt8])
 
   var byteCount: UInt64 {
@@ -16,10 +16,9 @@ package enum FilePiece: Hashable, Sendable {
   }
 }
 
-/// Pieces of a file, read as if they were one.
+/// Pieces of a file, read as one.
 struct PiecedFile: Sendable {
   private let file: LocatedFile
-  /// Each with where it begins.
   private let pieces: [(start: UInt64, piece: FilePiece)]
   let byteCount: UInt64
 
@@ -41,7 +40,7 @@ struct PiecedFile: Sendable {
 
   private static var outside: VaultError { VaultError(.other, "a piece isn't within its file") }
 
-  /// Exactly so many bytes. The file must still be as it was when it was looked through.
+  /// Exactly so many bytes. Throws if the file has changed since it was opened.
   func read(at offset: UInt64, count: Int) throws -> HeldSecret {
     try file.checkUnchanged()
     var bytes: SecretBytes
@@ -50,13 +49,12 @@ struct PiecedFile: Sendable {
     }
     var done = 0
     for (start, piece) in pieces where done < count && offset + UInt64(done) < start + piece.byteCount {
-      // Pieces lie one behind the other: this is the one where the next byte is.
+      // Pieces are in order, so this one has the next byte.
       let inside = offset + UInt64(done) - start
       let length = Int(min(piece.byteCount - inside, UInt64(count - done)))
       switch piece {
       case .range(let from, _):
-        let part = try file.read(at: from + inside, count: length)
-        copy(part, into: &bytes, at: done)
+        copy(try file.read(at: from + inside, count: length), into: &bytes, at: done)
       case .bytes(let others):
         bytes.withUnsafeMutableBytes { buffer in
           for place in 0..<length { buffer[done + place] = others[Int(inside) + place] }
@@ -78,8 +76,7 @@ struct PiecedFile: Sendable {
 }
 
 extension MessageFile {
-  /// A photo on this device, without what is said about it: `strip` finds out what of it goes, without changing where the descriptor is read next for
-  /// anybody else; nil: all of it.
+  /// A photo on this device, without its metadata: `strip` says which pieces are sent, or nil for all of it, and leaves the descriptor's offset.
   package init(
     photo path: String, mediaType: String, caption: HeldSecret?,
     strip: (_ descriptor: Int32, _ byteCount: UInt64) throws -> [FilePiece]?

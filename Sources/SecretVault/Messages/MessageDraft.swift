@@ -3,7 +3,7 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// A message that is being written down, with the parcels in which it goes.
+/// A message that is being stored, with the parcels in which it goes.
 struct MessageDraft {
   let room: Messages
   let peer: PeerRecord
@@ -14,7 +14,7 @@ struct MessageDraft {
   let address: String?
   let now: Int64
 
-  /// Its number; nil if there is one with this id.
+  /// Returns its number; nil if the id is taken.
   func store(_ text: HeldSecret) throws -> Int64? {
     let content: MessageText
     do { content = try MessageText(message: id, address: address, text: text) } catch {
@@ -25,10 +25,10 @@ struct MessageDraft {
     }
     let parcel = try parcel(.text(content))
     let record = record(.text, byteCount: text.count, expiresAt: parcel.record.expiresAt)
-    return try room.add(record, parts: [0: text], parcels: [parcel])
+    return try room.database.addMessage(record, parts: [0: text], parcels: [parcel])
   }
 
-  /// The same for a file. It is read twice: what it hashes to stands in each of its parts.
+  /// The file is read twice: its digest stands in each part.
   func store(_ file: MessageFile) throws -> Int64? {
     guard file.byteCount <= MessagePart.File.byteLimit else {
       throw VaultError(
@@ -48,8 +48,7 @@ struct MessageDraft {
           number: UInt16(number), bytes: bytes)
       } catch {
         guard case .malformed = error else { throw VaultError(.other, "\(file.name) can't be sent: \(error)") }
-        throw VaultError(
-          .usage, "a caption is 1 to \(MessagePart.captionByteLimit) bytes of UTF-8 without NUL")
+        throw VaultError(.usage, "a caption is 1 to \(MessagePart.captionByteLimit) bytes of UTF-8 without NUL")
       }
       parcels.append(try parcel(.part(part)))
     }
@@ -60,8 +59,8 @@ struct MessageDraft {
       file.isPhoto ? .photo : .file, name: facts.name, mediaType: facts.mediaType.isEmpty ? nil : facts.mediaType,
       byteCount: Int(clamping: facts.byteCount), partCount: facts.partCount, digest: facts.digest,
       expiresAt: parcels.map(\.record.expiresAt).max() ?? 0)
-    // The file is the user's: only what is said about it is kept.
-    return try room.add(record, parts: file.caption.map { [-1: $0] } ?? [:], parcels: parcels)
+    // Only the caption is kept: the file is the user's.
+    return try room.database.addMessage(record, parts: file.caption.map { [-1: $0] } ?? [:], parcels: parcels)
   }
 
   private func record(
@@ -100,15 +99,12 @@ struct MessageDraft {
     let facts = try facts(file, digest: empty)
     var hash = try Self.hash()
     for number in 0..<facts.partCount {
-      let bytes = try Self.read(file, facts, number)
-      hash.add(bytes.bytes)
+      hash.add(try Self.read(file, facts, number).bytes)
     }
     return hash.digest()
   }
 
-  private static func read(
-    _ file: MessageFile, _ facts: MessagePart.File, _ number: Int
-  ) throws -> HeldSecret {
+  private static func read(_ file: MessageFile, _ facts: MessagePart.File, _ number: Int) throws -> HeldSecret {
     let bytes = try file.read(UInt64(number * MessagePart.byteLimit), facts.partByteCount(number))
     guard bytes.count == facts.partByteCount(number) else {
       throw VaultError(.inputOutput, "\(file.name) changed while it was read")
@@ -118,13 +114,5 @@ struct MessageDraft {
 
   private static func hash() throws -> FileDigest {
     do { return try FileDigest() } catch { throw VaultError(.other, "hashing failed") }
-  }
-}
-
-extension Messages {
-  fileprivate func add(
-    _ record: MessageRecord, parts: [Int: HeldSecret], parcels: [(record: ParcelRecord, content: [UInt8]?)]
-  ) throws -> Int64? {
-    try database.addMessage(record, parts: parts, parcels: parcels)
   }
 }

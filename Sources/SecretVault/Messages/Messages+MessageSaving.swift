@@ -2,20 +2,18 @@ import SealedPayload
 import VaultProtocol
 import VaultStore
 
-/// What was written of a message.
 package struct SavedMessage: Hashable, Sendable {
-  /// Where it is; nil for a descriptor.
+  /// Nil for a descriptor.
   package let path: String?
-  /// What it is called, made harmless.
+  /// Sanitised.
   package let suggestedName: String
-  /// How much was written.
   package let byteCount: UInt64
-  /// What its sender calls it, where the file got another name for safety: to be escaped.
+  /// The sender's name, where the file got another one for safety: to be escaped.
   package var originalName: String?
 }
 
 extension Messages {
-  /// Writes the text of a message, or its file, to somewhere. A file gets its name only when all of it is there.
+  /// Writes the text of a message, or its file. A file gets its name only once all of it is there.
   package func saveMessage(_ number: Int64, to destination: RecoveryDestination) throws -> SavedMessage {
     let message = try message(number)
     let name = Self.fileName(of: message)
@@ -39,10 +37,10 @@ extension Messages {
   }
 
   private static func write(_ bytes: HeldSecret, to sink: inout ItemSink) throws {
-    try bytes.bytes.withUnsafeBytes { bytes in try sink.write(bytes) }
+    try bytes.bytes.withUnsafeBytes { try sink.write($0) }
   }
 
-  /// A name for a file in a folder: its sender's, as far as that is harmless.
+  /// The sender's name, sanitised.
   private static func fileName(of message: MessageSummary) -> String {
     guard message.kind != .text else { return "message-\(message.number).txt" }
     return SuggestedName.sanitised(Array((message.name ?? "").utf8).span.bytes)

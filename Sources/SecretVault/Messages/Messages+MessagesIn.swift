@@ -2,15 +2,13 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// Messages that peers have sent: each is shown once, however often it comes.
+/// Messages from peers: each is shown once, however often it comes.
 extension Messages {
-  /// Takes a letter with a message, whose sender and times were checked.
-  func takeMessage(
-    _ letter: MessageLetter, from peer: PeerRecord, by arrival: ParcelArrival
-  ) throws -> ParcelTaking {
+  /// The letter's sender and times were checked.
+  func takeMessage(_ letter: MessageLetter, from peer: PeerRecord, by arrival: ParcelArrival) throws -> ParcelTaking {
     let receipt = post.receipt(for: letter.id, letter.seed, expiresAt: letter.expiresAt, arrival)
     if case .receipts(let receipts) = letter.content {
-      // Taking them again changes nothing; and nobody confirms a confirmation by parcel.
+      // Taking them again changes nothing; and receipts aren't confirmed by parcel.
       try post.take(receipts, from: peer, by: arrival.way)
       return .known(receipt: receipt)
     }
@@ -38,9 +36,10 @@ extension Messages {
       guard taking.isTaken else { return taking }
       isKnown = !taking.isNew
     } else if case .part(let part) = letter.content {
-      // The program may have ended between the last part and the look at the whole.
-      let file = try database.message(direction: .received, peer: peer.digest, id: part.message)
-      if let file { try post.settle(file, from: peer) }
+      // The program may have ended between the last part and the check of the whole.
+      if let file = try database.message(direction: .received, peer: peer.digest, id: part.message) {
+        try post.settle(file, from: peer)
+      }
     }
     post.owe(receipt, to: peer.digest, arrival)
     return isKnown ? .known(receipt: receipt) : .taken(receipt: receipt)
@@ -59,7 +58,7 @@ extension Messages {
       post.noteArrival(of: record, from: peer, text.address)
       return .taken(receipt: nil)
     }
-    // It was known: perhaps it came in another parcel. Or the room was taken in the same moment.
+    // It came in another parcel before, or the room was taken in the same moment.
     let isHere =
       try database.parcel(row.id) != nil
       || database.message(direction: .received, peer: peer.digest, id: text.message) != nil
@@ -77,22 +76,17 @@ extension Messages {
       caption: part.caption, parcels: [(row, nil)]
     ) { message in
       message.hops = max(message.hops, arrival.hops)
-      for carrier in arrival.carriers
-      where !message.carriers.contains(carrier) && message.carriers.count < MessageRecord.carrierLimit {
-        message.carriers.append(carrier)
-      }
+      message.add(carriers: arrival.carriers)
     }
     if let after { try post.settle(after, from: peer, part.address) }
     return .taken(receipt: nil)
   }
 
-  /// The first part of a file that comes, whichever that is. Room is made for all of it.
+  /// The first part of a file that comes, whichever it is. Room is made for the whole file.
   private func takeFirst(
     _ part: MessagePart, _ letter: MessageLetter, _ row: ParcelRecord, _ peer: PeerRecord, _ arrival: ParcelArrival
   ) throws -> ParcelTaking {
-    if try database.wasRemoved(peer: peer.digest, id: part.message) {
-      return try takeRest(row)
-    }
+    if try database.wasRemoved(peer: peer.digest, id: part.message) { return try takeRest(row) }
     guard let room = try room(for: Int(clamping: part.file.byteCount), of: peer) else { return .full }
     let file = part.file
     let record = MessageRecord(
@@ -105,31 +99,27 @@ extension Messages {
     if let caption = part.caption { parts[-1] = caption }
     let number = try database.addMessage(record, parts: parts, parcels: [(row, nil)], within: room)
     guard let number else {
-      // Another program of this vault has taken another part in the same moment.
+      // Another program has taken a part in the same moment.
       let isThere = try database.message(direction: .received, peer: peer.digest, id: part.message)
       return isThere == nil ? .full : try take(part, letter, row, peer, arrival)
     }
-    if let stored = try database.message(number: number) {
-      try post.settle(stored, from: peer, part.address)
-    }
+    if let stored = try database.message(number: number) { try post.settle(stored, from: peer, part.address) }
     return .taken(receipt: nil)
   }
 
-  /// The rest of a file that was deleted before it was whole, and never can be: nobody is to send it again.
+  /// A part of a file that was deleted before it was whole: it is confirmed, so that nobody sends it again.
   private func takeRest(_ row: ParcelRecord) throws -> ParcelTaking {
     guard try database.parcelCounts(ofPeer: row.peer).known < Post.knownParcelsOfPeer else { return .full }
     _ = try database.addParcel(row, content: nil, replySecret: nil)
     return .taken(receipt: nil)
   }
 
-  /// What a peer may leave here, if that is so much more: messages count against the same quota as its shares. Whoever keeps something compares once
-  /// more, as others may do so in the same moment.
+  /// Nil if so much more is beyond the peer's quota, which it shares with its deposits. The limits are checked again when it is stored.
   private func room(for byteCount: Int, of peer: PeerRecord) throws -> MessageRoom? {
     guard let quota = core.quota else { return nil }
-    let (usage, counts, known) = (
-      try self.usage(of: peer.digest), try database.messageCounts(peer: peer.digest),
-      try database.parcelCounts(ofPeer: peer.digest).known
-    )
+    let usage = try usage(of: peer.digest)
+    let counts = try database.messageCounts(peer: peer.digest)
+    let known = try database.parcelCounts(ofPeer: peer.digest).known
     let total = UInt64(max(0, usage.byteCount)).addingReportingOverflow(UInt64(max(0, byteCount)))
     guard counts.count < ParcelTimes.messagesOfPeer, known < Post.knownParcelsOfPeer, !total.overflow,
       total.partialValue <= quota.bytes
@@ -159,7 +149,7 @@ extension Messages {
 }
 
 extension MessageRecord {
-  /// Whether this is the message of which a file is a part.
+  /// Whether this is the message with this file.
   fileprivate func isOf(_ file: MessagePart.File) -> Bool {
     kind == (file.kind == .photo ? .photo : .file) && name == file.name
       && mediaType == (file.mediaType.isEmpty ? nil : file.mediaType) && byteCount == Int64(clamping: file.byteCount)

@@ -1,38 +1,32 @@
-import Sodium
 import VaultStore
 
-/// What waits here to be sent.
 extension Messages {
-  /// What waits here: messages, other parcels of this device's own, and what is carried for others.
+  /// Messages that wait, other own parcels, and what is carried for others.
   package func outbox() throws -> OutboxSummary {
     let names = try directory.peerNames()
     var filter = MessageFilter(direction: .sent, states: [.waiting, .underway])
     let account = try database.accounts().first { $0.isCurrent }
     filter.plain = account.map { .of(account: $0.id) } ?? .none
-    let chosen = filter
-    let messages = try database.messages(chosen)
+    let messages = try database.messages(filter)
     let carried = try carrying.carriedSummary()
     let withCarriers = try carrying.parcelsWithCarriers()
     var parcels: [OutboxParcel] = []
     let now = environment.now()
     let byteCounts = try database.parcelByteCounts()
     let own = try post.ownParcels().filter { WayOrder.isUnderWay($0, at: now) }
-    for record in own.sorted(by: { ($0.createdAt, hexadecimal($0.id)) < ($1.createdAt, hexadecimal($1.id)) }) {
+    for record in own.oldestFirst() {
       var ways = record.triedRoutes.filter { $0 != Way.carriers.name }
       if withCarriers.contains(record.id) { ways.append(Way.carriers.name) }
       parcels.append(
         OutboxParcel(
           kind: record.kindName, peer: names[record.peer], byteCount: byteCounts[record.id] ?? 0,
-          createdAt: record.createdAt,
-          expiresAt: record.expiresAt, ways: ways))
+          createdAt: record.createdAt, expiresAt: record.expiresAt, ways: ways))
     }
-    return OutboxSummary(
-      messages: messages.reversed().map { summary($0, names) }, parcels: parcels, carried: carried)
+    return OutboxSummary(messages: messages.reversed().map { summary($0, names) }, parcels: parcels, carried: carried)
   }
 }
 
 extension ParcelRecord {
-  /// What it is, in a word.
   fileprivate var kindName: String {
     switch direction {
     case .request where isProbe: "probe"

@@ -2,22 +2,18 @@ import Sodium
 package import VaultProtocol
 package import VaultStore
 
-/// A text that goes through servers as it is, to or from somebody without a vault.
+/// An unencrypted text to or from somebody without a vault.
 package struct PlainMessage: Sendable {
-  /// Its id, 16 bytes.
+  /// 16 bytes.
   package let id: [UInt8]
   /// The other side's address.
   package let contact: String
-  /// Whether it was sent from this account.
   package let isMine: Bool
-  /// What it says.
   package let text: HeldSecret
   /// When it was sent, as far as is known, in milliseconds since 1970.
   package let sentAt: Int64
-  /// What it is known by besides its id.
   package let mark: PlainMark
 
-  /// One from its parts.
   package init(
     id: [UInt8], contact: String, isMine: Bool, text: HeldSecret, sentAt: Int64, mark: PlainMark = PlainMark()
   ) {
@@ -29,13 +25,12 @@ package struct PlainMessage: Sendable {
     self.mark = mark
   }
 
-  /// The id of what came as `stanza` from `contact` saying `text`: the same whenever it comes again. Others' programs don't always give each
-  /// message a name of its own, so what it says counts, too.
+  /// The same whenever it comes again. Others' programs don't always give each message an id of its own, so the text counts, too.
   package static func id(stanza: String, contact: String, text: HeldSecret) throws -> [UInt8] {
     try id("vault/plain-message/v1", stanza, contact, text)
   }
 
-  /// The id of what an account's server calls `name` in its archive, and which has no name of its sender's.
+  /// The id of a message without an id of its sender's, which the server's archive calls `name`.
   package static func id(archived name: String, contact: String, text: HeldSecret) throws -> [UInt8] {
     try id("vault/plain-archived/v1", name, contact, text)
   }
@@ -61,24 +56,22 @@ package struct PlainMessage: Sendable {
 
 /// A plain message that waits to be sent.
 package struct WaitingPlain: Sendable {
-  /// Its id, 16 bytes.
+  /// 16 bytes.
   package let id: [UInt8]
   package let contact: String
-  /// What it says.
   package let text: HeldSecret
 }
 
 extension Messages {
-  /// Messages that are handed out at a time to be sent.
+  /// Messages that are handed out at a time.
   private static let turn = 100
-  /// Messages among which one is looked for that comes again.
+  /// Messages among which one that comes again is looked for.
   private static let recentLimit = 50
-  /// Messages of a contact that are kept of a day.
+  /// Messages of a contact that are kept a day.
   package static let plainDayLimit = 1000
   private static let day: Int64 = 86_400_000
 
-  /// Keeps a plain message of an account, and says whether it is new. What is mine waits to be sent, unless another device has sent it. What isn't
-  /// news is told to nobody.
+  /// Returns the number of a new message, nil for a known one. An own one waits to be sent unless `isSent`. Without `isNews` nothing is logged.
   @discardableResult
   package func keepPlain(
     _ message: PlainMessage, account: [UInt8], isSent: Bool = true, isNews: Bool = true
@@ -90,7 +83,7 @@ extension Messages {
       partsDone: message.isMine ? 0 : 1, sentAt: message.sentAt, storedAt: now, route: message.mark.route,
       state: message.isMine ? (isSent ? .underway : .waiting) : .new)
     let number = try database.addMessage(record, parts: [0: message.text], parcels: [])
-    // Servers can say as often as they like that something has come.
+    // Servers can deliver as often as they like.
     if number != nil, isNews, !message.isMine,
       core.allowance.next(try Self.line(account), at: environment.monotonic()).isWritten
     {
@@ -99,7 +92,7 @@ extension Messages {
     return number
   }
 
-  /// For whom lines of the audit log are counted.
+  /// Stands for an account where lines of the audit log are counted.
   private static func line(_ account: [UInt8]) throws -> Digest {
     do {
       var hash = try DomainHash("vault/plain-line/v1")
@@ -108,7 +101,7 @@ extension Messages {
     } catch { throw VaultError(.other, "an account can't be hashed: \(error)") }
   }
 
-  /// How many messages of a contact are here, by the day since 1970 on which they were sent.
+  /// Weights of the messages of a contact that are here, by the day since 1970 on which they were sent.
   package func plainDays(account: [UInt8], contact: String) throws -> [Int64: Int] {
     let records = try database.messages(MessageFilter(account: account, contact: contact, direction: .received))
     return records.reduce(into: [:]) { days, record in
@@ -116,10 +109,10 @@ extension Messages {
     }
   }
 
-  /// As how many of a day's messages one counts: a long one costs as much as several.
+  /// A long message counts as several.
   package static func plainWeight(_ byteCount: Int) -> Int { max(1, byteCount >> 16) }
 
-  /// Whether a contact has had as much stored within a day as is kept, whenever it says that it was sent.
+  /// Whether as much of a contact was stored within a day as is kept, whenever it was sent.
   package func isPlainFull(account: [UInt8], contact: String) throws -> Bool {
     try database.messages(
       MessageFilter(
@@ -128,16 +121,15 @@ extension Messages {
     ).reduce(0) { $0 + Self.plainWeight(Int(clamping: $1.byteCount)) } >= Self.plainDayLimit
   }
 
-  /// Plain messages of an account that wait to be sent, the oldest first, and not more than some. Those whose text is damaged are lost.
+  /// Plain messages that wait to be sent, oldest first, some at a time. Damaged ones are marked as lost.
   package func plainWaiting(_ account: [UInt8]) throws -> [WaitingPlain] {
     var waiting: [WaitingPlain] = []
     let records = try database.messages(
-      MessageFilter(
-        account: account, direction: .sent, states: [.waiting], isOldestFirst: true, limit: Self.turn))
+      MessageFilter(account: account, direction: .sent, states: [.waiting], isOldestFirst: true, limit: Self.turn))
     for record in records {
       guard let contact = record.contact else { continue }
       guard let text = try soundText(record) else {
-        // It keeps nothing else from going.
+        // Others go all the same.
         try notePlain(record.id, account: account, contact: contact, .lost)
         continue
       }
@@ -146,10 +138,8 @@ extension Messages {
     return waiting
   }
 
-  /// Notes what became of a plain message that was sent.
-  package func notePlain(
-    _ id: [UInt8], account: [UInt8], contact: String, _ state: MessageRecord.State
-  ) throws {
+  /// States only advance.
+  package func notePlain(_ id: [UInt8], account: [UInt8], contact: String, _ state: MessageRecord.State) throws {
     let filter = MessageFilter(
       account: account, contact: contact, id: id, direction: .sent, states: [.waiting, .underway, .lost], limit: 1)
     while let before = try database.messages(filter).first {
@@ -164,7 +154,6 @@ extension Messages {
     }
   }
 
-  /// What follows what.
   private static func rank(_ state: MessageRecord.State) -> Int {
     switch state {
     case .waiting: 0
@@ -175,8 +164,7 @@ extension Messages {
     }
   }
 
-  /// Messages that say the same as this one to or from the same contact, and were sent about when it was, the oldest first. Damaged ones are
-  /// left out.
+  /// Messages with the same text to or from the same contact, sent within `difference` of this one, oldest first. Damaged ones are left out.
   package func plainMessages(
     like message: PlainMessage, account: [UInt8], within difference: Int64
   ) throws -> [KnownPlain] {
@@ -194,14 +182,11 @@ extension Messages {
     return found.reversed()
   }
 
-  /// The message of this id from or to a contact, if it is here.
-  package func knownPlain(
-    _ id: [UInt8], account: [UInt8], contact: String, isMine: Bool
-  ) throws -> KnownPlain? {
+  package func knownPlain(_ id: [UInt8], account: [UInt8], contact: String, isMine: Bool) throws -> KnownPlain? {
     try plainRecord(id, account, contact, isMine).map(KnownPlain.init)
   }
 
-  /// Notes what a message is known by, in addition to what it was known by.
+  /// Adds to a message's mark.
   package func notePlain(
     _ known: KnownPlain, account: [UInt8], contact: String, isMine: Bool, mark: PlainMark
   ) throws {
@@ -224,14 +209,11 @@ extension Messages {
     return try database.messages(filter).first
   }
 
-  /// What a message says; nil if that is damaged.
+  /// Nil if it is damaged.
   private func soundText(_ record: MessageRecord) throws -> HeldSecret? {
-    do { return try database.messagePart(record.number, part: 0) } catch StoreError.damaged {
-      return nil
-    } catch { throw error }
+    do { return try database.messagePart(record.number, part: 0) } catch StoreError.damaged { return nil }
   }
 
-  /// Whether a plain message was sent from an account to this address.
   package func hasWritten(to contact: String, account: [UInt8]) throws -> Bool {
     try database.hasMessages(MessageFilter(account: account, contact: contact, direction: .sent))
   }

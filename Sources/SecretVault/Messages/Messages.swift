@@ -1,11 +1,8 @@
-import PeerAuth
 import Sodium
 package import VaultProtocol
 import VaultStore
 
-/// Messages and files between peers.
-///
-/// Messages: written here and kept until their recipients have them.
+/// Messages and files between peers, kept until their recipients have them.
 package final class Messages: Room {
   package let core: VaultCore
   let directory: Directory
@@ -19,9 +16,9 @@ package final class Messages: Room {
     self.post = post
   }
 
-  /// Keeps a message for a peer, durably, and all that goes out of it, in one step. Nothing is said yet.
+  /// Stores a message for a peer and its parcels in one step. Nothing is sent yet.
   ///
-  /// With `pigeonsOnly` it goes to its recipient, and by carriers, and to no server. `lifetime` is for how many milliseconds it is tried.
+  /// With `pigeonsOnly` it goes to no server. `lifetime` is in milliseconds.
   package func send(
     _ message: NewMessage, to reference: String, pigeonsOnly: Bool = false, lifetime: Int64? = nil
   ) throws -> MessageSummary {
@@ -58,10 +55,9 @@ package final class Messages: Room {
 
   // MARK: - Looking
 
-  /// Messages with a peer, or with a plain contact of the account in use, or with all, those that came last, the last sent first; or, of such that were
-  /// received alone, the last that came first. `search` finds bytes in texts, captions
-  /// and names, whatever the case of their ASCII letters. `receivedOnly` leaves out what was sent from here.
-  /// `damaged` is told the numbers of messages that can't be searched; others are found all the same.
+  /// The latest messages with a peer, with a plain contact of the account in use, or with all: the last sent first, or, of received ones alone,
+  /// the last that came first. `search` finds bytes in texts, captions and names, whatever the case of ASCII letters. `damaged` is told the
+  /// numbers of messages that can't be searched.
   package func messages(
     with reference: String? = nil, unreadOnly: Bool = false, receivedOnly: Bool = false, search: HeldSecret? = nil,
     limit: Int = 100, damaged: (Int64) -> Void = { _ in }
@@ -83,7 +79,7 @@ package final class Messages: Room {
       }
       records.append(record)
     }
-    let summaries = try self.summaries(records)
+    let summaries = try summaries(records)
     guard !unreadOnly, !receivedOnly else { return summaries }
     return summaries.sorted { ($1.time, $1.number) < ($0.time, $0.number) }
   }
@@ -92,7 +88,7 @@ package final class Messages: Room {
   private static let lateness: Int64 = 60_000
 
   private func summaries(_ records: [MessageRecord]) throws -> [MessageSummary] {
-    let (names, late) = (try directory.peerNames(), try self.late(records))
+    let (names, late) = (try directory.peerNames(), try late(records))
     return records.map { record in
       var message = summary(record, names)
       message.isLate = late.contains(record.number)
@@ -100,7 +96,7 @@ package final class Messages: Room {
     }
   }
 
-  /// Which of these messages have come behind others of their conversations that were sent later, whether those are among them or not.
+  /// Those that came after messages of their conversations that were sent later, among these or not.
   private func late(_ records: [MessageRecord]) throws -> Set<Int64> {
     var conversations: [MessageFilter: [Int64: Int64]] = [:]
     for record in records where record.direction == .received {
@@ -111,13 +107,10 @@ package final class Messages: Room {
     for (conversation, times) in conversations {
       guard let first = times.values.min() else { continue }
       var others = conversation
-      // Nobody has what was sent later before that.
+      // Only what was sent later matters.
       others.since = first.addingReportingOverflow(Self.lateness).partialValue
-      let chosen = others
       var all = times
-      for record in try database.messages(chosen) {
-        all[record.number] = record.time
-      }
+      for record in try database.messages(others) { all[record.number] = record.time }
       var latest = Int64.min
       for (number, time) in all.sorted(by: { $0.key < $1.key }) {
         if times[number] != nil, latest > time, latest - time > Self.lateness { late.insert(number) }
@@ -133,7 +126,7 @@ package final class Messages: Room {
       return MessageFilter(plain: account.map { .of(account: $0.id) } ?? .none)
     }
     if let account, reference.contains("@") {
-      // Letters of addresses are small ones.
+      // Addresses are in lower case.
       let plain = MessageFilter(account: account.id, contact: reference.lowercased())
       if try database.hasMessages(plain) { return plain }
     }
@@ -148,9 +141,7 @@ package final class Messages: Room {
   }
 
   func messageRecord(_ number: Int64) throws -> MessageRecord {
-    guard let record = try database.message(number: number),
-      try isShown(record)
-    else {
+    guard let record = try database.message(number: number), try isShown(record) else {
       throw VaultError(.notFound, "there is no message \(number)", hint: "list them with `vault messages`")
     }
     return record
@@ -164,18 +155,15 @@ package final class Messages: Room {
 
   /// A message's text, or a file's caption; nil if there is none.
   package func messageText(_ number: Int64) throws -> HeldSecret? {
-    let record = try messageRecord(number)
-    return try text(of: record)
+    try text(of: messageRecord(number))
   }
 
   private func text(of record: MessageRecord) throws -> HeldSecret? {
     try database.messagePart(record.number, part: record.kind == .text ? 0 : -1)
   }
 
-  /// Hands out a received file, part by part in order, if it is whole and what its sender said it is.
-  package func messageFile(
-    _ number: Int64, part: (HeldSecret) throws -> Void
-  ) throws {
+  /// Hands out a received file part by part, once all of it is verified.
+  package func messageFile(_ number: Int64, part: (HeldSecret) throws -> Void) throws {
     let record = try messageRecord(number)
     guard record.kind != .text else { throw VaultError(.usage, "message \(number) is a text") }
     guard record.direction == .received else {
@@ -205,9 +193,7 @@ package final class Messages: Room {
     var read: [ParcelMemory.Owed: [MessageRecord]] = [:]
     let servers = Way.allCases.filter(\.usesServers).map(\.name)
     for number in numbers {
-      guard let record = try database.message(number: number),
-        record.state == .new
-      else { continue }
+      guard let record = try database.message(number: number), record.state == .new else { continue }
       if record.isSealed, let peer = record.peer {
         let owed = ParcelMemory.Owed(peer: peer, usesServers: servers.contains(record.route))
         read[owed, default: []].append(record)
@@ -221,7 +207,7 @@ package final class Messages: Room {
       while !rest.isEmpty {
         let some = rest.prefix(MessageReceipts.countLimit)
         rest = rest.dropFirst(MessageReceipts.countLimit)
-        // First the word, then the note: it is said twice rather than never.
+        // First the receipt, then the note: rather twice than never.
         if tells {
           try post.makeReceiptParcel(
             delivered: [], read: some.map(\.id), to: owed.peer, ways: post.usualWays(pigeonsOnly: !owed.usesServers))
@@ -239,7 +225,7 @@ package final class Messages: Room {
     }
   }
 
-  /// Destroys a message here; one that waits is not sent any more. Returns what it was just before; nil if somebody else was faster.
+  /// A message that waits is not sent any more. Returns what it was just before; nil if it was gone already.
   @discardableResult
   package func deleteMessage(_ number: Int64) throws -> MessageSummary? {
     let record = try messageRecord(number)
@@ -262,10 +248,9 @@ package final class Messages: Room {
       isMine: record.direction == .sent, kind: MessageKind(rawValue: record.kind.rawValue) ?? .file,
       state: record.state.rawValue, name: record.name, mediaType: record.mediaType, byteCount: record.byteCount,
       parts: record.partCount, partsDone: record.partsDone, sentAt: record.sentAt, storedAt: record.storedAt,
-      deliveredAt: time(record.deliveredAt), readAt: time(record.readAt),
-      route: record.publicRoute, hops: record.hops > 0 ? Int(record.hops) : nil,
-      carriers: record.carriers.map(name), isSealed: record.isSealed,
-      expiresAt: isOpen ? time(record.expiresAt) : nil)
+      deliveredAt: time(record.deliveredAt), readAt: time(record.readAt), route: record.publicRoute,
+      hops: record.hops > 0 ? Int(record.hops) : nil, carriers: record.carriers.map(name),
+      isSealed: record.isSealed, expiresAt: isOpen ? time(record.expiresAt) : nil)
   }
 
   // MARK: - Searching
@@ -279,7 +264,7 @@ package final class Messages: Room {
     return word.bytes.withUnsafeBytes { word in text.bytes.withUnsafeBytes { Self.contains($0, word) } }
   }
 
-  /// Whether `word` is somewhere in `text`, small and large letters of ASCII being the same.
+  /// Ignores the case of ASCII letters.
   static func contains(_ text: UnsafeRawBufferPointer, _ word: UnsafeRawBufferPointer) -> Bool {
     func folded(_ byte: UInt8) -> UInt8 { (0x41...0x5a).contains(byte) ? byte | 0x20 : byte }
     guard word.count > 0 else { return true }

@@ -1,30 +1,25 @@
 package import VaultProtocol
 
-/// Something to be said to a peer.
 package enum NewMessage: Sendable {
-  /// A text in UTF-8, of at least one byte.
+  /// UTF-8, at least one byte.
   case text(HeldSecret)
-  /// A file or a photo.
   case file(MessageFile)
 }
 
-/// A file to be sent, which is read part by part.
+/// A file to be sent.
 package struct MessageFile: Sendable {
   /// Reads exactly so many bytes from an offset on.
   package typealias Read = @Sendable (_ offset: UInt64, _ count: Int) throws -> HeldSecret
 
-  /// Its name without folders.
+  /// Without folders.
   package let name: String
-  /// What is in it, as `image/jpeg`.
+  /// As `image/jpeg`.
   package let mediaType: String
   package let byteCount: UInt64
-  /// Whether it is a photo.
   package let isPhoto: Bool
-  /// A text beside it.
   package let caption: HeldSecret?
   let read: Read
 
-  /// A file that `read` gives.
   package init(
     name: String, mediaType: String, byteCount: UInt64, isPhoto: Bool, caption: HeldSecret?, read: @escaping Read
   ) {

@@ -3,7 +3,7 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// What is drawn for a new parcel with a message in it: its seed and its times.
+/// The seed and times of a new parcel with a message.
 struct MessageEnvelope {
   let seed: ParcelSeed
   let id: ParcelID
@@ -19,7 +19,6 @@ struct MessageEnvelope {
     expiresAt = Parcel.expiry(createdAt: createdAt, lifetime: lifetime)
   }
 
-  /// The parcel, encoded.
   func seal(_ content: MessageContent, from sender: Identity, to keys: CardKeys) throws -> [UInt8] {
     do {
       return try MessageLetter.seal(

@@ -3,19 +3,18 @@ import Synchronization
 import VaultProtocol
 import VaultStore
 
-/// What one process remembers of parcels between two looks at them. All of it can be had again.
+/// What one process remembers of parcels. Losing it does no harm.
 final class ParcelMemory: Sendable {
-  /// When a parcel that waits for the user is looked at again, and what is known of what it waits for.
+  /// When a parcel that waits for the user is looked at again, and why it waits.
   struct Wait: Hashable, Sendable {
-    /// What the user has been asked, and how shares are released.
     let reason: Reason
-    /// For how many milliseconds it waits this time at most.
+    /// At most, in milliseconds.
     let time: Int64
-    /// When it is looked at again in any case, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     let until: Int64
   }
 
-  /// What may change by the user's hand while a parcel waits.
+  /// What the user may change while a parcel waits.
   struct Reason: Hashable, Sendable {
     let deposit: RequestRecord?
     let release: RequestRecord?
@@ -23,19 +22,17 @@ final class ParcelMemory: Sendable {
     let asksAboutDeposits: Bool
   }
 
-  /// To whom receipts are owed, and whether they may go by servers, as what they are for did.
+  /// To whom receipts are owed, and whether they may go by servers, as their parcels did.
   struct Owed: Hashable, Sendable {
     let peer: Digest
     let usesServers: Bool
   }
 
-  /// A parcel whose receipt is owed.
   fileprivate struct OwedParcel: Hashable {
     let id: ParcelID
     let usesServers: Bool
   }
 
-  /// Mailboxes as they were read at some time.
   fileprivate struct Mailboxes {
     let tags: Set<[UInt8]>
     let readAt: Double
@@ -52,14 +49,14 @@ final class ParcelMemory: Sendable {
     /// Whether somebody wants it who came while this process was at it.
     var isWanted = false
     var owed: [Owed: [ParcelReceipt]] = [:]
-    /// When receipts were last owed, by their parcels.
+    /// When receipts were last owed.
     var owedAt: [OwedParcel: Double] = [:]
     var patience = 0
   }
 
-  /// Milliseconds after which mailboxes are read again: others may note them, too.
+  /// Milliseconds after which mailboxes are read again: other programs note them, too.
   private static let mailboxTime = 15_000.0
-  /// Milliseconds after which parcels whose time is over are looked for again.
+  /// Milliseconds after which expired parcels are looked for again.
   private static let sweepTime = 600_000.0
   /// Most groups and parcels that are remembered.
   fileprivate static let limit = 4096
@@ -69,7 +66,7 @@ final class ParcelMemory: Sendable {
 
   // MARK: - Groups
 
-  /// The groups that were met, by their folders.
+  /// By their folders.
   var groups: [[UInt8]: [UInt8]] { state.withLock { $0.groups } }
 
   func note(group: [UInt8], in folder: [UInt8]) {
@@ -129,7 +126,7 @@ final class ParcelMemory: Sendable {
 
   func endAnswering() { state.withLock { $0.isAnswering = false } }
 
-  /// Whether nothing was said of this parcel so far; counts as said.
+  /// Whether this parcel wasn't reported yet; counts as reported.
   func isNews(_ id: [UInt8]) -> Bool {
     state.withLock { state in
       if state.told.count >= Self.limit { state.told.removeAll() }
@@ -137,7 +134,7 @@ final class ParcelMemory: Sendable {
     }
   }
 
-  /// Whether parcels whose time is over have to be looked for; counts as done.
+  /// Whether expired parcels have to be looked for; counts as done.
   func isSweepDue(at now: Double) -> Bool {
     state.withLock { state in
       guard now - state.sweptAt >= Self.sweepTime else { return false }
@@ -158,7 +155,7 @@ final class ParcelMemory: Sendable {
 
   // MARK: - Receipts
 
-  /// Notes that a sender is to hear of a parcel; not again at once, should it come again the same way.
+  /// Does nothing if the same parcel came the same way shortly before.
   func owe(_ receipt: ParcelReceipt, to peer: Owed, at now: Double) {
     state.withLock { state in
       let parcel = OwedParcel(id: receipt.id, usesServers: peer.usesServers)
@@ -173,7 +170,7 @@ final class ParcelMemory: Sendable {
 
   var owed: [Owed: [ParcelReceipt]] { state.withLock { $0.owed } }
 
-  /// Says what is owed, of each peer at most as much as one parcel holds; it is owed until `say` has returned true.
+  /// Hands what is owed to each peer to `say`, at most as much as one parcel holds. It is owed until `say` returns true.
   func payOwed(_ say: (Owed, [ParcelReceipt]) -> Bool) {
     paying.withLock { _ in
       for (peer, all) in owed {
@@ -189,7 +186,7 @@ final class ParcelMemory: Sendable {
 
   // MARK: - Patience
 
-  /// Whether somebody waits for shares that don't come at once: then they are asked for by parcel, too.
+  /// Whether somebody waits for shares: then they are asked for by parcel, too.
   var isPatient: Bool { state.withLock { $0.patience > 0 } }
 
   func beginPatience() { state.withLock { $0.patience += 1 } }

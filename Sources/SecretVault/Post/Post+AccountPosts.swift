@@ -1,15 +1,13 @@
 import VaultStore
 
-/// In which order this device's own parcels go by an account. A server may read no more than some kilobytes a second: what is large takes minutes
-/// then, and nothing small waits for it.
+/// The order in which own parcels go by an account. Servers may read only some kilobytes a second, so small ones don't wait for large ones.
 extension Post {
-  /// Most bytes of what is small.
+  /// Bytes of a small parcel.
   private static let smallPostLimit = (64 << 10) + ParcelTimes.sealing
-  /// Most parcels, and bytes, of what is small that are handed out at a time: what of them didn't get through goes out again.
+  /// Small parcels, and their bytes, that are handed out at a time: those that don't get through go out again.
   private static let smallPosts = (count: 64, bytes: 72 << 10)
 
-  /// Small parcels whose turn it is to go by the account, new ones before those that go again, and the oldest of them first, some at a time: to be
-  /// asked again, when these were handed over, until nothing is left.
+  /// Small parcels that are due, new ones first, then the oldest, some at a time: to be asked again until nothing is left.
   package func smallAccountPosts() throws -> [OutgoingParcelPost] {
     let (records, sizes) = try accountRecordsDue()
     var posts: [OutgoingParcelPost] = []
@@ -24,8 +22,7 @@ extension Post {
     return posts
   }
 
-  /// The large parcel that goes by the account next, if one is due: what was begun more often in vain comes behind the others, and so does what goes
-  /// again, and what is larger. So one that never gets through holds up none that does.
+  /// The large parcel that is due next, by fewest failed `attempts`, then new before repeated, then size, then age: none holds up the others.
   package func largeAccountPost(_ attempts: [[UInt8]: Int]) throws -> OutgoingParcelPost? {
     let (records, sizes) = try accountRecordsDue()
     let large = records.enumerated().filter { (sizes[$0.element.id] ?? 0) > Self.smallPostLimit }

@@ -2,7 +2,7 @@ import Sodium
 import VaultStore
 
 extension Post {
-  /// Whether a peer takes parcels in some group, as far as that can be told: which group lies in a folder may not be known here.
+  /// Whether a peer may take parcels in a group: for a folder whose group isn't known here, any mailbox counts.
   func mayHaveMailbox(_ peer: Digest) throws -> Bool {
     let groups = parcelMemory.groups
     var folders = Set(groups.keys)
@@ -20,14 +20,14 @@ extension Post {
     return false
   }
 
-  /// Whether there is a way for parcels to a peer: an account, a group, or somebody who could carry them.
+  /// Whether there is a way for parcels to a peer.
   func mayGetParcels(_ peer: PeerRecord) throws -> Bool {
     let usual = usualWays()
     if try WayDirectory(self).reach(peer.digest).contains(where: usual.contains) { return true }
     return try carrying.mayMeetCarriers()
   }
 
-  /// A mailbox was taken away, or its owner isn't in the group any more.
+  /// A mailbox was removed, or its owner has left the group.
   package func forgetMailbox(_ tag: [UInt8], folder: [UInt8]) throws {
     guard try hasMailbox(tag, folder: folder) else { return }
     try database.removeMailbox(group: folder, tag: tag)

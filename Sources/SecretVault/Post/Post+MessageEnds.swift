@@ -3,8 +3,8 @@ import VaultProtocol
 import VaultStore
 
 extension Post {
-  /// Ends messages of which nothing will come any more: own ones that nobody has taken in time, and files of which parts are missing. What came
-  /// whole, and wasn't looked at because the program ended just then, is looked at now.
+  /// Ends own messages that nobody has taken in time, and files of which parts are missing. Whole files that weren't checked, because the
+  /// program ended just then, are checked now.
   func endMessages(expiredBy time: Int64) throws {
     let own = MessageFilter(direction: .sent, states: [.waiting, .underway], expiredAt: time)
     for message in try database.messages(own) where message.isSealed {
@@ -16,8 +16,7 @@ extension Post {
     let partial = MessageFilter(direction: .received, states: [.partial])
     for message in try database.messages(partial) {
       if message.partsDone == message.partCount {
-        guard let digest = message.peer, let peer = try database.peer(digest)
-        else { continue }
+        guard let digest = message.peer, let peer = try database.peer(digest) else { continue }
         try settle(message, from: peer)
       } else if message.expiresAt > 0, message.expiresAt <= time {
         _ = try database.removeMessage(message.number)
@@ -26,7 +25,7 @@ extension Post {
     }
   }
 
-  /// A file that is whole is shown, if it is what its sender said that it is.
+  /// Shows a whole file, if it is what its sender said.
   func settle(_ message: MessageRecord, from peer: PeerRecord, _ address: String? = nil) throws {
     guard message.state == .partial, message.partsDone == message.partCount else { return }
     guard try digest(of: message) == message.digest else {
@@ -35,23 +34,20 @@ extension Post {
     }
     var after = message
     after.state = .new
-    let isDone = try database.updateMessage(after, from: message)
-    if isDone { noteArrival(of: after, from: peer, address) }
+    if try database.updateMessage(after, from: message) { noteArrival(of: after, from: peer, address) }
   }
 
-  /// What a file's parts hash to; nil if one of them is missing.
+  /// Of a file; nil if a part is missing.
   func digest(of message: MessageRecord) throws -> Digest? {
     var digest: FileDigest
     do { digest = try FileDigest() } catch { throw VaultError(.other, "hashing failed") }
     for number in 0..<message.partCount {
-      let part = try database.messagePart(message.number, part: number)
-      guard let part else { return nil }
+      guard let part = try database.messagePart(message.number, part: number) else { return nil }
       digest.add(part.bytes)
     }
     return digest.digest()
   }
 
-  /// Tells the user, once.
   func noteArrival(of message: MessageRecord, from peer: PeerRecord, _ address: String?) {
     if let address { accounts.noteAddress(address, of: peer, at: message.sentAt) }
     let what: String =
@@ -65,6 +61,5 @@ extension Post {
 }
 
 extension FileDigest {
-  /// Takes the next part.
   mutating func add(_ part: borrowing SecretBytes) { take(part.bytes) }
 }

@@ -1,4 +1,3 @@
-import PeerAuth
 import Synchronization
 import VaultProtocol
 import VaultStore
@@ -13,12 +12,12 @@ extension Post {
     case ofNobodyKnown
   }
 
-  /// Opens a parcel. Its sender has to be a peer at this moment.
+  /// Its sender has to be a peer now.
   func open(_ parcel: Parcel) throws -> FoundParcel {
     var peer: PeerRecord?
     var ownFault: VaultError?
     do throws(ProtocolError) {
-      // One at a time: a letter may be large, and keys need the memory that is locked more.
+      // One at a time: a letter may be large, and keys need the locked memory more.
       let opened = try Self.opening.withLock { (_) throws(ProtocolError) in
         try ParcelLetter.openAny(parcel, with: identity) { (digest) throws(ProtocolError) in
           do {
@@ -45,7 +44,6 @@ extension Post {
     }
   }
 
-  /// A message of an answer.
   static func parse<Message: PeerMessage>(_ frame: ParcelFrame) throws(LinkFailure) -> Message {
     do { return try Message.decode(frame.bytes, limit: Message.type.byteLimit) } catch {
       throw LinkFailure(ProtocolError.malformed(error))
@@ -81,15 +79,13 @@ extension Post {
     throw LinkFailure(.misbehaved, "did not say whether it takes \(what)")
   }
 
-  /// Nothing more comes of a request. What may be in a group is taken out of there.
+  /// Ends a parcel. What may be in a group is withdrawn from there.
   func end(_ record: ParcelRecord) throws {
-    if record.state == .answered || record.group.isEmpty {
-      return try database.removeParcels([record.id])
-    }
+    if record.state == .answered || record.group.isEmpty { return try database.removeParcels([record.id]) }
     try change(record) { $0.state = .withdrawn }
   }
 
-  /// Changes a parcel, whatever has become of it since it was read; but for one that is gone or withdrawn.
+  /// Changes a parcel even if it has changed since it was read, unless it is gone or withdrawn.
   func change(
     _ read: ParcelRecord, content: ParcelContentChange = .keep, _ body: (inout ParcelRecord) -> Void
   ) throws {
@@ -98,9 +94,7 @@ extension Post {
       var after = before
       body(&after)
       let isDone = try database.updateParcel(after, from: before, content: content)
-      guard !isDone, let now = try database.parcel(read.id),
-        now.state != .withdrawn, now != before
-      else { return }
+      guard !isDone, let now = try database.parcel(read.id), now.state != .withdrawn, now != before else { return }
       before = now
     }
   }

@@ -1,33 +1,26 @@
 package import Sodium
 package import VaultStore
 
-/// This device's own parcels, and by which way each of them goes next.
+/// Own parcels, and by which way each goes next.
 extension Post {
-
-  /// Own parcels whose turn it is to go by this way, oldest first, without what is in them.
+  /// Own parcels that go by this way now, oldest first, without their contents.
   package func outgoingRecords(way: Way, at now: Int64) throws -> [ParcelRecord] {
     try prepareParcels()
     return try records(way, to: nil, at: now)
   }
 
-  /// The same for the two ways of a meeting, of one reading: what is for the peer itself, and what carriers may get.
-  func outgoingRecordsOfMeetings(
-    at now: Int64
-  ) throws -> (session: [ParcelRecord], carriers: [ParcelRecord]) {
+  /// The same for the two ways of a meeting, from one reading.
+  func outgoingRecordsOfMeetings(at now: Int64) throws -> (session: [ParcelRecord], carriers: [ParcelRecord]) {
     try prepareParcels()
     let all = try ownParcels()
     return (try due(all, .session, to: nil, at: now), try due(all, .carriers, to: nil, at: now))
   }
 
-  private func records(
-    _ way: Way, to peer: Digest?, at now: Int64
-  ) throws -> [ParcelRecord] {
+  private func records(_ way: Way, to peer: Digest?, at now: Int64) throws -> [ParcelRecord] {
     try due(try ownParcels(), way, to: peer, at: now)
   }
 
-  private func due(
-    _ all: [ParcelRecord], _ way: Way, to peer: Digest?, at now: Int64
-  ) throws -> [ParcelRecord] {
+  private func due(_ all: [ParcelRecord], _ way: Way, to peer: Digest?, at now: Int64) throws -> [ParcelRecord] {
     guard !all.isEmpty else { return [] }
     let directory = WayDirectory(self)
     var due: [ParcelRecord] = []
@@ -35,13 +28,11 @@ extension Post {
       let order = WayOrder(record: record, reach: try directory.reach(record.peer), now: now)
       if order.isTurn(of: way) { due.append(record) }
     }
-    return due.sorted { ($0.createdAt, hexadecimal($0.id)) < ($1.createdAt, hexadecimal($1.id)) }
+    return due.oldestFirst()
   }
 
-  /// The same with what is in them, at most 16 MiB at a time: to be asked again, when these were handed over, until nothing is left.
-  package func outgoingParcels(
-    to peer: Digest? = nil, way: Way, limit: Int = 64
-  ) throws -> [OutgoingParcelPost] {
+  /// The same with their contents, at most 16 MiB at a time: to be asked again until nothing is left.
+  package func outgoingParcels(to peer: Digest? = nil, way: Way, limit: Int = 64) throws -> [OutgoingParcelPost] {
     try prepareParcels()
     var posts: [OutgoingParcelPost] = []
     var byteCount = 0
@@ -55,26 +46,23 @@ extension Post {
     return posts
   }
 
-  /// A server has taken a parcel that was sent by the account.
+  /// A server has taken a parcel from the account.
   package func handedToAccount(_ id: [UInt8]) throws {
     let now = environment.now()
-    guard let record = try database.parcel(id),
-      WayOrder.isUnderWay(record, at: now)
-    else { return }
-    // Nobody says that word of an arrival has arrived; who misses it sends its parcel again.
+    guard let record = try database.parcel(id), WayOrder.isUnderWay(record, at: now) else { return }
+    // Receipts aren't confirmed; who misses one sends its parcel again.
     if record.direction == .receipt, !record.tellsOfReading { return try end(record) }
     try change(record) { record in
       record.handedOver[.account] = now
       guard record.direction == .receipt else { return }
-      // Nobody asks again whether something was read: what the server loses, a session brings.
+      // Nobody asks again whether something was read: if the server loses it, a session brings it.
       record.ways = .init([.session])
       if record.state == .waiting { record.group = [] }
     }
     try noteUnderway(record)
   }
 
-  /// A device at this address says that it has taken a parcel of this device's own. Its server can say so as well, so that ends nothing but word
-  /// for the peer that is there.
+  /// A device at this address says that it has taken an own parcel. Its server could say so as well, so that ends only receipts.
   package func acknowledgedByAccount(_ id: [UInt8], from address: String) throws {
     guard let record = try database.parcel(id),
       record.direction == .receipt, try accounts.accountAddress(of: record.peer) == address
@@ -82,10 +70,16 @@ extension Post {
     try end(record)
   }
 
-  /// What is owed to others is made into parcels, so that it goes with whatever goes next.
+  /// Makes parcels of receipts and deliveries, so that they go with whatever goes next.
   func prepareParcels() throws {
     try sweepParcels()
     try makeReceiptParcels()
     try makeDepositParcels()
+  }
+}
+
+extension [ParcelRecord] {
+  func oldestFirst() -> [ParcelRecord] {
+    sorted { ($0.createdAt, hexadecimal($0.id)) < ($1.createdAt, hexadecimal($1.id)) }
   }
 }

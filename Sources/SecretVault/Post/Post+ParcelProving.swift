@@ -1,15 +1,12 @@
-import PeerAuth
 import Sodium
-import VaultProtocol
 import VaultStore
 
-/// Peers that are met in no session prove their keys by parcel.
+/// Peers that are never met in a session prove their keys by parcel.
 ///
-/// A receipt shows that somebody has opened the parcel with the box key of the card that it was for: the code in it follows from a seed that was drawn for
-/// this parcel. Where it comes in a letter that the signing key of that same card has signed, both keys are its owner's. The third one, for sessions, is not
-/// used by parcel; every session has it proved anew.
+/// A receipt shows that the parcel was opened with the box key of its card: its proof follows from a seed that was drawn for this parcel. In a letter
+/// signed by the card's signing key it proves that both keys are its owner's. The third key, for sessions, is proved anew in each of them.
 extension Post {
-  /// A peer has signed for a parcel of this device's own that only it could open.
+  /// A peer has signed a receipt for an own parcel.
   func provedByParcel(_ peer: PeerRecord) {
     guard peer.state != .proven else { return }
     do {
@@ -22,18 +19,15 @@ extension Post {
     }
   }
 
-  func isProven(_ peer: Digest) throws -> Bool {
-    try database.peer(peer)?.state == .proven
-  }
+  func isProven(_ peer: Digest) throws -> Bool { try database.peer(peer)?.state == .proven }
 
-  /// Asks a peer for nothing but a receipt, by whatever way there is.
+  /// Asks a peer for nothing but a receipt.
   func probe(_ peer: PeerRecord, _ folder: [UInt8]) throws {
     let envelope = try MessageEnvelope(lifetime: Self.parcelLifetime, at: environment.now())
     let parcel = try envelope.seal(.probe, from: identity, to: try directory.storedCard(peer).keys)
     var record = envelope.record(.request, to: peer.digest, ways: usualWays())
     record.group = folder
-    let probe = record
-    _ = try database.addParcel(probe, content: parcel, replySecret: nil)
+    _ = try database.addParcel(record, content: parcel, replySecret: nil)
   }
 }
 

@@ -1,22 +1,19 @@
 import Sodium
 import VaultStore
 
-/// What is on its way by parcel, for those who ask how a delivery stands.
+/// What is on its way by parcel.
 extension Post {
-  /// What travels by parcel.
   struct ParcelWays {
-    /// The ways of deliveries, by their numbers.
+    /// By the numbers of deliveries.
     var deliveries: [Int64: (peer: Digest, way: ParcelWay)] = [:]
-    /// The ways by which peers are asked to prove their keys.
+    /// Requests to prove keys.
     var probes: [Digest: ParcelWay] = [:]
   }
 
   func parcelWays() throws -> ParcelWays {
-    let posted =
-      try database.hasParcels([.waiting, .posted], direction: .request)
-      ? try database.parcels(.request, [.waiting, .posted]) : []
     var ways = ParcelWays()
-    for record in posted where !record.handedOver.isEmpty || record.group.isEmpty {
+    for record in try parcels(.request, [.waiting, .posted])
+    where !record.handedOver.isEmpty || record.group.isEmpty {
       let way = ParcelWay(folder: record.group, since: record.createdAt, routes: record.triedRoutes)
       if let delivery = record.delivery { ways.deliveries[delivery] = (record.peer, way) }
       if record.isProbe, try !isProven(record.peer) { ways.probes[record.peer] = way }

@@ -1,27 +1,24 @@
-import PeerAuth
 package import Sodium
-import Synchronization
 import VaultStore
 
 /// A parcel that goes out.
 package struct ParcelPost: Hashable, Sendable {
-  /// Its id, 16 bytes.
+  /// 16 bytes.
   package let id: [UInt8]
-  /// Shows its recipient that it is for him, 16 bytes.
+  /// Shows its recipient whom it is for: 16 bytes.
   package let tag: [UInt8]
-  /// The parcel, encoded.
   package let bytes: [UInt8]
-  /// From when on it is worth nothing, in milliseconds since 1970.
+  /// In milliseconds since 1970.
   package let expiresAt: Int64
 }
 
-/// How something that wasn't delivered travels meanwhile.
+/// How an open delivery travels.
 package struct ParcelWay: Hashable, Sendable {
-  /// The folder of the group by which it goes, 8 bytes; empty if it goes by none.
+  /// Of the group by which it goes, 8 bytes; empty if it goes by none.
   package let folder: [UInt8]
-  /// Since when, in milliseconds since 1970.
+  /// Milliseconds since 1970.
   package let since: Int64
-  /// The ways that were taken: `account`, `group`; or `carriers`, if it waits for somebody who carries it.
+  /// The ways that it took: `account`, `group`; or `carriers`, if it waits for one.
   package let routes: [String]
 
   init(folder: [UInt8], since: Int64, routes: [String] = ["group"]) {
@@ -31,13 +28,12 @@ package struct ParcelWay: Hashable, Sendable {
   }
 }
 
-/// Parcels: what is said to peers that can't be reached travels through groups' servers, by an account or with carriers, and so do the answers and
-/// messages.
+/// Parcels travel through groups' servers, by an account or with carriers: requests to peers that can't be reached, answers, and messages.
 ///
-/// A *mailbox* is how a member of a group says that it takes parcels there. Which card one belongs to sees only who knows the card and the group.
+/// By a *mailbox* a member of a group says that it takes parcels there. Only who knows the card and the group sees whose it is.
 extension Post {
   /// Most bytes of a fragment that goes by parcel.
-  package static let parcelFragmentLimit: UInt64 = 4 << 20
+  static let parcelFragmentLimit: UInt64 = 4 << 20
   /// Milliseconds until a parcel is given up. The same for all, so that its expiry doesn't tell what one is about.
   static let parcelLifetime: Int64 = 14 * 86_400_000
   /// Milliseconds after which an unanswered parcel is posted again for the first time.
@@ -46,7 +42,7 @@ extension Post {
   static let parcelsOfPeer = 16
   /// Most unanswered parcels of peers.
   static let parcelsOfAll = 64
-  /// Most bytes of answers to a peer that are kept for it, until they expire.
+  /// Most bytes of answers to a peer that are kept until they expire.
   static let answerBytesOfPeer = 64 << 20
   /// Most bytes of answers to all peers.
   static let answerBytesOfAll = 512 << 20
@@ -57,13 +53,13 @@ extension Post {
 
   // MARK: - Groups and mailboxes
 
-  /// Which group lies in a folder: who has a mailbox there can't be found out without. Kept in memory only.
+  /// Without the group's id, whose a mailbox is can't be told. Kept in memory only.
   package func knowGroup(_ group: [UInt8], folder: [UInt8]) { parcelMemory.note(group: group, in: folder) }
 
-  /// Lets parcels be fetched and posted while somebody waits for them, where no daemon does it.
+  /// How parcels are fetched and posted while somebody waits for them and no daemon runs.
   package func fetchParcels(by fetch: @escaping @Sendable () async -> Void) { parcelFetch.withLock { $0 = fetch } }
 
-  /// How a card's owner shows in a group that it takes parcels there: first 16 bytes of
+  /// The mailbox of a card's owner in a group: first 16 bytes of
   /// BLAKE2b-256("vault/mailbox/v1", group id, card digest).
   package static func mailboxTag(group: [UInt8], card: Digest) throws -> [UInt8] {
     do {
@@ -71,55 +67,47 @@ extension Post {
       hash.append(group)
       hash.append(card)
       return Array(hash.digest().bytes.prefix(16))
-    } catch {
-      throw VaultError(.other, "hashing failed")
-    }
+    } catch { throw VaultError(.other, "hashing failed") }
   }
 
-  /// The same for this device's card.
   package func ownMailboxTag(group: [UInt8]) throws -> [UInt8] {
     try Self.mailboxTag(group: group, card: identity.keys.digest)
   }
 
-  /// The mailboxes that trusted peers would have in a group.
+  /// Those that peers would have in a group.
   package func peerMailboxTags(group: [UInt8]) throws -> [[UInt8]] {
-    try database.peers().map { peer in
-      try Self.mailboxTag(group: group, card: peer.digest)
-    }
+    try database.peers().map { peer in try Self.mailboxTag(group: group, card: peer.digest) }
   }
 
-  /// Notes that a mailbox was seen in the group in this folder.
   package func noteMailbox(_ tag: [UInt8], folder: [UInt8]) throws {
-    let known = try mailboxes(in: folder)
-    guard !known.contains(tag) else { return }
+    guard try !hasMailbox(tag, folder: folder) else { return }
     _ = try database.setMailbox(group: folder, tag: tag)
     parcelMemory.forgetMailboxes(in: folder)
   }
 
-  /// Whether a mailbox was seen in the group in this folder.
+  /// Whether it was seen in the group in this folder.
   package func hasMailbox(_ tag: [UInt8], folder: [UInt8]) throws -> Bool {
     try mailboxes(in: folder).contains(tag)
   }
 
-  /// The group in this folder is gone: its mailboxes are forgotten, and what was on its way through it may take another.
+  /// The group in this folder is gone: its mailboxes are forgotten, and what was on its way there may take another way.
   package func leaveMailboxes(folder: [UInt8]) throws {
     try database.removeMailboxes(of: folder)
     let going = try database.parcels().filter {
       $0.direction != .received && $0.state != .answered && $0.group == folder
     }
+    var ended: [[UInt8]] = []
     for record in going {
-      switch record.direction {
-      case .message, .receipt:
-        guard record.state != .withdrawn else { continue }
-        try change(record) {
-          $0.group = []
-          $0.state = .waiting
-        }
-      case .request, .answer, .received: break
+      guard record.direction == .message || record.direction == .receipt, record.state != .withdrawn else {
+        ended.append(record.id)
+        continue
+      }
+      try change(record) {
+        $0.group = []
+        $0.state = .waiting
       }
     }
-    let others = going.filter { ($0.direction != .message && $0.direction != .receipt) || $0.state == .withdrawn }
-    try database.removeParcels(others.map(\.id))
+    try database.removeParcels(ended)
     parcelMemory.forgetGroup(in: folder)
   }
 
@@ -141,8 +129,7 @@ extension Post {
 
   // MARK: - The time of parcels
 
-  /// Whether a parcel isn't worth anything any more at this time: that is, ids of parcels which expired as early may be forgotten here. A clock
-  /// that is set back doesn't bring them back.
+  /// Whether it is over: ids of parcels that expire so early may be forgotten here, even if the clock was set back since.
   func isOver(_ expiresAt: Int64, at now: Int64) throws -> Bool {
     guard expiresAt > now else { return true }
     return expiresAt <= (try forgottenParcels())
@@ -150,34 +137,29 @@ extension Post {
 
   private static let horizonKey = "parcel-horizon"
   private static let sweepKey = "parcel-sweep"
-  /// Milliseconds for which a time has to have been seen before anything ends by it.
+  /// Milliseconds for which a time must have been known before anything ends by it.
   static let sweepDelay: Int64 = 3_600_000
 
   /// The latest expiry of a received parcel that was forgotten.
-  private func forgottenParcels() throws -> Int64 {
-    try parcelTime(Self.horizonKey)
-  }
+  private func forgottenParcels() throws -> Int64 { try parcelTime(Self.horizonKey) }
 
   private func parcelTime(_ key: String) throws -> Int64 {
-    guard let bytes = try database.meta(key), bytes.count == 8 else {
-      return 0
-    }
-    return bytes.reduce(0) { $0 << 8 | Int64($1) }
+    guard let bytes = try database.meta(key), bytes.count == 8 else { return 0 }
+    return Int64(bigEndianBytes: bytes)
   }
 
   private func setParcelTime(_ key: String, to time: Int64) throws {
-    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: time >> (56 - 8 * Int64($0))) }
-    try database.setMeta(key, to: bytes)
+    try database.setMeta(key, to: time.bigEndianBytes)
   }
 
-  /// Before ids are forgotten, it is noted up to which expiry: parcels that expire no later are not taken any more, so none comes twice.
+  /// Noted before ids are forgotten: parcels that expire no later are not taken any more, so none comes twice.
   private func noteForgotten(_ time: Int64) throws {
     guard try forgottenParcels() < time else { return }
     try setParcelTime(Self.horizonKey, to: time)
   }
 
-  /// Ends what has expired, an hour after it has. A clock that is ahead for a moment, as that of a device that starts, ends nothing: only a
-  /// time counts that was seen an hour ago, by the same clock.
+  /// Ends what has expired, an hour later. A clock that is ahead for a moment, as on a device that starts, ends nothing: only a time counts
+  /// that was read an hour ago.
   func sweepParcels() throws {
     guard parcelMemory.isSweepDue(at: environment.monotonic()) else { return }
     let now = environment.now()

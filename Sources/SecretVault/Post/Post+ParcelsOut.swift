@@ -1,18 +1,14 @@
 import PeerAuth
-import ShamirKit
 import Sodium
 import VaultProtocol
 import VaultStore
 
-/// What goes out through groups: shares to be kept, of deliveries that no session has brought there; requests for shares; answers; messages, and
-/// word of what has arrived here.
+/// Parcels that go out through groups, and parcels that are made of deliveries.
 extension Post {
-  /// Most bytes that are handed to a group at a time.
-  private static let postByteLimit = 16 << 20
-  /// Most parcels that are made at a time.
+  /// Parcels that are made at a time.
   private static let makingLimit = 8
 
-  /// What is to be posted to a group now; parcels for deliveries that wait are made first. To be asked again until nothing is left.
+  /// What is to be posted to a group now, at most 16 MiB. To be asked again until nothing is left.
   package func parcelsToPost(group: [UInt8], folder: [UInt8]) throws -> [ParcelPost] {
     parcelMemory.note(group: group, in: folder)
     try prepareParcels()
@@ -25,23 +21,21 @@ extension Post {
       // What has waited for a day takes the next group.
       if record.state == .posted, let next = try nextFolder(of: record), next != folder { continue }
       guard let post = try post(record) else { continue }
-      guard posts.isEmpty || byteCount + post.bytes.count <= Self.postByteLimit else { break }
+      guard posts.isEmpty || byteCount + post.bytes.count <= ParcelTimes.postByteLimit else { break }
       byteCount += post.bytes.count
       posts.append(post)
     }
     return posts
   }
 
-  /// Whether a parcel may be handed to a group now.
   private static func mayPost(_ record: ParcelRecord, at now: Int64) -> Bool {
     WayOrder.isUnderWay(record, at: now) && record.ways.contains(.group)
       && (record.state == .waiting || isToBeRepeated(record, at: now))
   }
 
-  /// What is to be taken out of a group: ids.
+  /// Ids of parcels.
   package func parcelsToWithdraw(folder: [UInt8]) throws -> [[UInt8]] {
-    try database.parcels(nil, [.withdrawn]).filter { $0.group == folder }
-      .map(\.id)
+    try database.parcels(nil, [.withdrawn]).filter { $0.group == folder }.map(\.id)
   }
 
   /// A parcel was taken out of its group.
@@ -50,7 +44,7 @@ extension Post {
     try database.removeParcels([id])
   }
 
-  /// A parcel is durable among what its group sends.
+  /// A parcel is durable in the outbox of its group.
   package func posted(_ id: [UInt8]) throws {
     let now = environment.now()
     if let before = try database.parcel(id), before.direction != .received,
@@ -59,21 +53,20 @@ extension Post {
       var record = before
       record.state = .posted
       record.handedOver[.group] = now
-      // The group has word of an arrival, and nobody says when it was read there: no other way gets it as well. Whether
-      // something was read nobody asks again: that goes in a session, too, as servers lose things.
+      // Receipts go by no other way once the group has them; only word of reading goes in a session, too, as nobody asks for it again.
       if record.direction == .receipt { record.ways = .init(record.tellsOfReading ? [.group, .session] : [.group]) }
       try database.updateParcel(record, from: before)
     }
     if let record = try database.parcel(id) { try noteUnderway(record) }
   }
 
-  /// Somebody has taken a parcel out of its group: word of an arrival has done its work then.
+  /// A parcel was taken out of its group; a receipt is done then.
   package func wasTakenOut(_ id: [UInt8]) throws {
     guard let record = try database.parcel(id), record.direction == .receipt, record.state == .posted else { return }
     try database.removeParcels([id])
   }
 
-  /// Folders of groups with something to post or to take out. Asked once a second.
+  /// Groups with something to post or to withdraw. Asked once a second.
   package func foldersWithParcels() throws -> Set<[UInt8]> {
     try sweepParcels()
     var folders: Set<[UInt8]> = []
@@ -98,29 +91,22 @@ extension Post {
 
   /// Own parcels that no group has yet.
   private func undecidedParcels() throws -> [ParcelRecord] {
-    var found: [ParcelRecord] = []
-    for direction in Self.ownDirections where try database.hasParcels([.waiting], direction: direction) {
-      found += try database.parcels(direction, [.waiting]).filter(\.group.isEmpty)
-    }
-    return found
+    try Self.ownDirections.flatMap { try parcels($0, [.waiting]).filter(\.group.isEmpty) }
   }
 
-  /// Folders of groups through which shares were asked for at `time` or later, and no answer has come.
+  /// Groups through which shares were asked for at `time` or later, without an answer yet.
   package func foldersAwaitingReleases(since time: Int64) throws -> Set<[UInt8]> {
-    let posted =
-      try database.hasParcels([.posted], direction: .request) ? try database.parcels(.request, [.posted]) : []
+    let posted = try parcels(.request, [.posted])
     let asking = posted.filter { $0.delivery == nil && $0.secretID != nil && $0.handedOver[.group] ?? 0 >= time }
     return Set(asking.map(\.group))
   }
 
-  /// Whether a parcel with this tag and id is for this device.
   package func isOwnParcel(_ tag: [UInt8], _ id: [UInt8]) -> Bool {
     guard let id = ParcelID(id) else { return false }
     return (try? Parcel.tag(of: id, for: identity.keys.digest)) == tag
   }
 
-  /// Whether an unanswered request, or a message of which no receipt has come, is to be posted once more: after a day, and each time after twice as
-  /// long; by a clock that may have been set back.
+  /// An unanswered request or message is posted again after a day, and each time after twice as long. The clock may have been set back.
   private static func isToBeRepeated(_ record: ParcelRecord, at now: Int64) -> Bool {
     let last = record.handedOver[.group] ?? 0
     return record.state == .posted && (record.direction == .request || record.direction == .message)
@@ -131,7 +117,7 @@ extension Post {
     guard let bytes = try parcelContent(record.id), let parcel = try? Parcel.decode(bytes, limit: Parcel.byteLimit),
       parcel.id.bytes == record.id
     else {
-      // It may have been delivered, answered or withdrawn since the list was read.
+      // It may have been ended since the list was read.
       guard try database.parcel(record.id) == record else { return nil }
       environment.log.error("a parcel that was to be posted is damaged, and given up")
       try database.removeParcels([record.id])
@@ -140,13 +126,12 @@ extension Post {
     return ParcelPost(id: record.id, tag: parcel.tag, bytes: bytes, expiresAt: record.expiresAt)
   }
 
-  /// What is in a parcel; nil if that is damaged or gone.
+  /// Nil if it is damaged or gone.
   func parcelContent(_ id: [UInt8]) throws -> [UInt8]? {
-    do { return try database.parcelContent(id) } catch StoreError.damaged { return nil } catch { throw error }
+    do { return try database.parcelContent(id) } catch StoreError.damaged { return nil }
   }
 
-  /// Parcels take the first group in which their peer has a mailbox, once it is a group's turn. What wasn't answered for a day takes the next one: in
-  /// this one the peer may be no more.
+  /// Parcels take the first group in which their peer has a mailbox, when it is a group's turn; those unanswered for a day take the next one.
   private func chooseGroup(_ group: [UInt8], _ folder: [UInt8]) throws {
     let now = environment.now()
     let directory = WayDirectory(self)
@@ -167,7 +152,7 @@ extension Post {
     }
   }
 
-  /// The folder of the group that comes next, in a round of all in which a parcel's peer has a mailbox.
+  /// The next of the groups in which a parcel's peer has a mailbox.
   private func nextFolder(of record: ParcelRecord) throws -> [UInt8]? {
     let folders = try mailboxFolders(of: record.peer).sorted { $0.lexicographicallyPrecedes($1) }
     return folders.first { record.group.lexicographicallyPrecedes($0) } ?? folders.first
@@ -175,7 +160,7 @@ extension Post {
 
   // MARK: - Deliveries
 
-  /// Deliveries that no session has brought to their peer so far and that may go by parcel.
+  /// Deliveries that have failed in sessions and may go by parcel.
   private func deliveriesForParcels() throws -> [OutboxRecord] {
     let now = environment.now()
     let all = try database.waitingDeliveries()
@@ -188,7 +173,7 @@ extension Post {
     var probed: Set<Digest> = []
     var counts: [Digest: Int] = [:]
     for record in parcels {
-      // What was refused for the moment is sent again a day later, as what isn't answered.
+      // What was refused for the moment is sent again a day later, like unanswered ones.
       let isRecent = (0..<Self.parcelRepetition).contains(now - record.createdAt)
       if let delivery = record.delivery, record.state != .answered || isRecent { carried.insert(delivery) }
       if record.isProbe, isRecent || !record.ways.isEmpty { probed.insert(record.peer) }
@@ -196,7 +181,7 @@ extension Post {
     }
     var chosen: [OutboxRecord] = []
     for entry in waiting where !carried.contains(entry.id) {
-      // Its share waits until it has shown that it has its keys.
+      // The share waits until the peer has proved its keys.
       if probed.contains(entry.entry.recipient), try !isProven(entry.entry.recipient) { continue }
       guard counts[entry.entry.recipient, default: 0] < Self.parcelsOfPeer, try fitsParcel(entry) else { continue }
       counts[entry.entry.recipient, default: 0] += 1
@@ -205,7 +190,6 @@ extension Post {
     return chosen
   }
 
-  /// Whether a delivery's fragment is small enough to go by parcel.
   func fitsParcel(_ entry: OutboxRecord) throws -> Bool {
     if entry.entry.kind == DeliveryKind.introduction { return true }
     guard let id = entry.entry.secretID, let index = entry.entry.index,
@@ -223,8 +207,7 @@ extension Post {
     }
   }
 
-  /// Makes parcels of deliveries to peers that can be had by an account; or else by carriers, if they have no mailbox and there could be any. They may
-  /// take a group later.
+  /// Makes parcels of deliveries to peers with an account, or without a mailbox if there may be carriers. They may take a group later.
   ///
   /// A peer that hasn't proved its keys gets a probe first.
   func makeDepositParcels() throws {
@@ -240,15 +223,12 @@ extension Post {
     }
   }
 
-  private func makeDepositParcels(
-    in folder: [UInt8], _ isTurn: (Digest) throws -> Bool
-  ) throws {
+  private func makeDepositParcels(in folder: [UInt8], _ isTurn: (Digest) throws -> Bool) throws {
     var made = 0
     var probed: Set<Digest> = []
     for entry in try deliveriesForParcels() where made < Self.makingLimit {
       let recipient = entry.entry.recipient
-      guard try isTurn(recipient), let peer = try database.peer(recipient)
-      else { continue }
+      guard try isTurn(recipient), let peer = try database.peer(recipient) else { continue }
       guard peer.state == .proven else {
         if probed.insert(recipient).inserted { try probe(peer, folder) }
         continue
@@ -257,7 +237,7 @@ extension Post {
         try makeDepositParcel(entry, peer, folder)
         made += 1
       } catch {
-        // Another attempt would fail like this one: a session says why.
+        // Another attempt would fail, too; a session says why.
         parcelMemory.noteUnfit(entry.id)
         environment.log.error("a share can't be sent to \(peer.name) by parcel: \(VaultError(error).reason)")
       }
@@ -282,8 +262,7 @@ extension Post {
     let request = core.requestNumber()
     var frames = [
       try Self.frame(Hello(services: introductions.services)),
-      try Self.frame(
-        Offer(request: request, index: number, sealedShare: entry.entry.payload, header: header.bytes)),
+      try Self.frame(Offer(request: request, index: number, sealedShare: entry.entry.payload, header: header.bytes)),
     ]
     let plan = header.dispersal
     guard plan.fragmentByteCount <= Self.parcelFragmentLimit else { throw VaultError(.other, "it is too large") }
@@ -295,22 +274,20 @@ extension Post {
     try post(frames, request, entry, peer, folder)
   }
 
-  /// Seals the messages of a delivery into a parcel, which waits from now on.
+  /// Makes a parcel of a delivery's messages.
   private func post(
     _ frames: [ParcelFrame], _ request: UInt64, _ entry: OutboxRecord, _ peer: PeerRecord, _ folder: [UInt8]
   ) throws {
-    // Nothing secret comes back: nobody keeps the key.
+    // Nothing secret comes back, so the reply key isn't kept.
     let envelope = try ParcelEnvelope(lifetime: Self.parcelLifetime, at: environment.now())
     let parcel = try envelope.seal(frames, from: identity, to: try directory.storedCard(peer).keys)
-    let ways = usualWays()
     let earlier = try database.parcels(ofDelivery: entry.id).filter { $0.state == .answered }
     try database.removeParcels(earlier.map(\.id))
     _ = try database.addParcel(
       ParcelRecord(
         id: envelope.id.bytes, direction: .request, peer: peer.digest, secretID: entry.entry.secretID,
-        delivery: entry.id,
-        group: folder, createdAt: envelope.createdAt, expiresAt: envelope.expiresAt, request: request,
-        seed: envelope.seed.bytes, ways: ways),
+        delivery: entry.id, group: folder, createdAt: envelope.createdAt, expiresAt: envelope.expiresAt,
+        request: request, seed: envelope.seed.bytes, ways: usualWays()),
       content: parcel, replySecret: nil)
   }
 
@@ -320,8 +297,8 @@ extension Post {
 }
 
 extension ParcelRecord {
-  /// The name under which a received parcel is kept: first 16 bytes of BLAKE2b-256("vault/parcel-row/v1", sender's card digest, parcel's id). The
-  /// sender chooses the id, and must not be able to choose one that another sender has.
+  /// The id under which a received parcel is kept: first 16 bytes of BLAKE2b-256("vault/parcel-row/v1", sender's card digest, parcel's id). Senders
+  /// choose ids, and must not be able to choose that of another sender's parcel.
   static func receivedID(of id: ParcelID, from sender: Digest) throws -> [UInt8] {
     do {
       var hash = try DomainHash("vault/parcel-row/v1")
@@ -332,7 +309,7 @@ extension ParcelRecord {
   }
 }
 
-/// What is drawn for a new request: its name, its times and the key to which its answer seals secrets.
+/// The seed, times and reply key of a new request. Answers seal secrets to that key.
 struct ParcelEnvelope {
   let seed: ParcelSeed
   let id: ParcelID
@@ -350,7 +327,6 @@ struct ParcelEnvelope {
     expiresAt = Parcel.expiry(createdAt: createdAt, lifetime: lifetime)
   }
 
-  /// The request, encoded.
   func seal(_ frames: [ParcelFrame], from sender: Identity, to keys: CardKeys) throws -> [UInt8] {
     do {
       return try ParcelLetter.seal(
@@ -360,7 +336,7 @@ struct ParcelEnvelope {
     } catch { throw VaultError(.other, "a parcel can't be made: \(error)") }
   }
 
-  /// What proofs in it are bound to.
+  /// To which proofs in the request are bound.
   func binding(from sender: Identity, to keys: CardKeys) throws(SodiumError) -> Digest {
     try ParcelLetter.binding(
       id: id, createdAt: createdAt, expiresAt: expiresAt, sender: sender.keys.digest, recipient: keys.digest,

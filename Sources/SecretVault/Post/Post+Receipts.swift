@@ -1,14 +1,11 @@
-import PeerAuth
 package import Sodium
 package import VaultProtocol
 import VaultStore
 
-/// Receipts: what is owed to others for their parcels, and what comes for this device's own.
+/// Receipts that are owed for others' parcels, and those that come for own ones.
 extension Post {
-  /// What proves to the sender that a parcel has arrived, by the branch by which it has.
-  func receipt(
-    for id: ParcelID, _ seed: ParcelSeed, expiresAt: Int64, _ arrival: ParcelArrival
-  ) -> ParcelReceipt? {
+  /// Proves to the sender that a parcel has arrived, and by which branch.
+  func receipt(for id: ParcelID, _ seed: ParcelSeed, expiresAt: Int64, _ arrival: ParcelArrival) -> ParcelReceipt? {
     do {
       return ParcelReceipt(
         id: id, branch: arrival.branch, expiresAt: expiresAt, proof: try seed.proof(branch: arrival.branch))
@@ -18,16 +15,14 @@ extension Post {
     }
   }
 
-  /// Notes that a sender is to be told of a parcel that is durable here: in the session by which it came, or else in a parcel of this device's own. Only
-  /// memory knows it: if it is lost, the parcel comes again, and so does this.
+  /// Notes that a sender is owed a receipt by parcel, unless it gets one in the session. Kept in memory: if it is lost, the parcel comes again.
   func owe(_ receipt: ParcelReceipt?, to peer: Digest, _ arrival: ParcelArrival) {
     guard let receipt, !arrival.isDirect else { return }
     let owed = ParcelMemory.Owed(peer: peer, usesServers: !arrival.isPrivate)
     parcelMemory.owe(receipt, to: owed, at: environment.monotonic())
   }
 
-  /// Makes parcels of what is owed: of many receipts for one peer a single one. What came without servers is confirmed without them: its sender may
-  /// want none.
+  /// Makes one parcel of a peer's receipts. What came without servers is confirmed without them: its sender may want none.
   func makeReceiptParcels() throws {
     var failure: VaultError?
     parcelMemory.payOwed { owed, receipts in
@@ -44,12 +39,12 @@ extension Post {
     if let failure { throw failure }
   }
 
-  /// Makes a parcel of receipts. False if it is there already.
+  /// False if it is there already.
   @discardableResult
   func makeReceiptParcel(
     delivered: [ParcelReceipt], read: [[UInt8]], to digest: Digest, ways: ParcelRecord.Ways
   ) throws -> Bool {
-    // Whoever is no peer any more hears nothing.
+    // Former peers hear nothing.
     guard let peer = try database.peer(digest) else { return true }
     try makeRoomForReceipts(to: digest)
     let envelope = try MessageEnvelope(lifetime: ParcelTimes.receiptLifetime, at: environment.now())
@@ -62,12 +57,9 @@ extension Post {
     return try database.addParcel(record, content: parcel, replySecret: nil)
   }
 
-  /// No receipt comes for what went by servers, so those that were handed over make room for new ones first, and then the oldest: who misses word of an
-  /// arrival sends its parcel again.
+  /// Receipts aren't confirmed, so those that were handed over make room first, then the oldest: who misses one sends its parcel again.
   private func makeRoomForReceipts(to peer: Digest) throws {
-    let waiting =
-      try database.hasParcels([.waiting, .posted], direction: .receipt)
-      ? try database.parcels(.receipt, [.waiting, .posted]).filter { $0.peer == peer } : []
+    let waiting = try parcels(.receipt, [.waiting, .posted]).filter { $0.peer == peer }
     guard waiting.count >= ParcelTimes.receiptsForPeer else { return }
     let oldest = waiting.filter { !$0.handedOver.isEmpty } + waiting.filter(\.handedOver.isEmpty)
     for record in oldest.prefix(waiting.count - ParcelTimes.receiptsForPeer + 1) { try end(record) }
@@ -75,13 +67,13 @@ extension Post {
 
   // MARK: - Receipts for own parcels
 
-  /// Takes a receipt for a parcel of this device's own. True if all of it holds, the branch that it names included.
+  /// Takes a receipt for an own parcel. True if all of it is genuine, including the branch.
   ///
-  /// Nobody but its recipient can show what its id is the hash of, so with that alone it has arrived; but who brought it, a receipt that was changed
-  /// on its way doesn't tell.
+  /// Only the recipient can show what the parcel's id is the hash of, so that alone proves the arrival; the branch may have been changed on
+  /// the way.
   ///
-  /// `handedOverBy` is the way by which the parcel was handed to its recipient a moment ago, if this is the answer to that; `carriers` those that
-  /// the parcel was given to, in the order of branches.
+  /// `handedOverBy` is the way by which the recipient got the parcel a moment ago, if this is the answer; `carriers` are those to whom it was
+  /// given, in the order of branches.
   @discardableResult
   package func takeReceipt(
     _ receipt: ParcelReceipt, handedOverBy way: ParcelArrival.Way?, carriers: [Digest] = []
@@ -92,25 +84,25 @@ extension Post {
     else { return false }
     let isWhole = ParcelProof.isGenuine(receipt.proof, branch: receipt.branch, seed: seed)
     let branch = isWhole ? receipt.branch : ParcelProof.noBranch
-    // The others have it, too, and haven't brought it.
+    // The others have it, too, but haven't delivered it.
     let bringer = carriers.indices.contains(Int(branch)) ? [carriers[Int(branch)]] : []
     try confirm(record, Confirmation(branch: branch, way: way, carriers: bringer, isKnown: isWhole))
     return isWhole
   }
 
-  /// How a parcel has arrived, as far as its sender can tell.
+  /// How an own parcel has arrived, as far as is known.
   struct Confirmation {
     let branch: UInt8
     let way: ParcelArrival.Way?
-    /// Who had the copy first that has arrived.
+    /// Who first had the copy that arrived.
     let carriers: [Digest]
-    /// Whether the branch is its recipient's word.
+    /// Whether the branch is the recipient's word.
     let isKnown: Bool
 
-    /// Where nothing is known but that it has arrived.
+    /// Only that it has arrived.
     static let unknown = Confirmation(branch: ParcelProof.noBranch, way: nil, carriers: [], isKnown: false)
 
-    /// The name of the route, empty if nobody can tell.
+    /// Empty if unknown.
     func route(of record: ParcelRecord) -> String {
       if let way { return way.name }
       guard isKnown else { return "" }
@@ -119,13 +111,13 @@ extension Post {
     }
   }
 
-  /// A parcel of this device's own has arrived: nobody brings it anywhere any more.
+  /// An own parcel has arrived.
   func confirm(_ read: ParcelRecord, _ how: Confirmation) throws {
     switch read.direction {
     case .received: return
     case .receipt: try end(read)
     case .request, .answer:
-      // What it asks is still to be answered; and an answer is kept, should its request come again.
+      // A request is still to be answered; an answer is kept in case its request comes again.
       try change(read) { $0.ways = [] }
     case .message: try confirmMessage(read, how)
     }
@@ -136,11 +128,7 @@ extension Post {
     let done = try database.confirmParcel(parcel.id) { message in
       let route = how.route(of: parcel)
       if !route.isEmpty { message.route = route }
-      // Parts of a file may come by several.
-      for carrier in how.carriers
-      where !message.carriers.contains(carrier) && message.carriers.count < MessageRecord.carrierLimit {
-        message.carriers.append(carrier)
-      }
+      message.add(carriers: how.carriers)
       guard message.partsDone == message.partCount else {
         if message.state == .waiting { message.state = .underway }
         return
@@ -154,25 +142,22 @@ extension Post {
 
   // MARK: - Receipts that came by parcel
 
-  /// Takes what a peer says about parcels and messages of this device.
+  /// Takes what a peer says about own parcels and messages.
   func take(_ receipts: MessageReceipts, from peer: PeerRecord, by way: ParcelArrival.Way) throws {
     var genuine: [ParcelReceipt] = []
     var probes: [ParcelRecord] = []
     for receipt in receipts.delivered {
       // Only its recipient may say so.
-      guard let record = try database.parcel(receipt.id.bytes),
-        record.peer == peer.digest
-      else { continue }
-      // The answer may be here before it was noted that the server has the question.
+      guard let record = try database.parcel(receipt.id.bytes), record.peer == peer.digest else { continue }
+      // The receipt may be here before it was noted that the server has the parcel.
       let isUnnoted = record.handedOver.isEmpty && receipt.branch == ParcelProof.noBranch
-      let hint: ParcelArrival.Way? =
-        isUnnoted && way == .account && record.ways.contains(.account) ? .account : nil
+      let hint: ParcelArrival.Way? = isUnnoted && way == .account && record.ways.contains(.account) ? .account : nil
       guard try takeReceipt(receipt, handedOverBy: hint, carriers: carrying.carriers(of: receipt.id)) else { continue }
       genuine.append(receipt)
       if record.isProbe { probes.append(record) }
     }
     if !genuine.isEmpty {
-      // It signs for what only its box key has opened.
+      // It has signed for what only its box key opens.
       provedByParcel(peer)
       for probe in probes { try end(probe) }
       try carrying.tellCourier(learned: genuine)
@@ -181,13 +166,12 @@ extension Post {
   }
 
   private func noteRead(_ id: [UInt8], by peer: PeerRecord) throws {
-    let sent = try database.message(direction: .sent, peer: peer.digest, id: id)
-    guard sent != nil else { return }
-    let going =
-      try database.hasParcels([.waiting, .posted], direction: .message)
-      ? try database.parcels(.message, [.waiting, .posted]) : []
-    // Who has read it has it.
-    for parcel in going where parcel.peer == peer.digest && parcel.message == id { try confirm(parcel, .unknown) }
+    guard try database.message(direction: .sent, peer: peer.digest, id: id) != nil else { return }
+    // What was read has arrived.
+    for parcel in try parcels(.message, [.waiting, .posted])
+    where parcel.peer == peer.digest && parcel.message == id {
+      try confirm(parcel, .unknown)
+    }
     let now = max(1, environment.now())
     try changeMessage({ () throws(StoreError) in
       try database.message(direction: .sent, peer: peer.digest, id: id)
@@ -199,22 +183,19 @@ extension Post {
     }
   }
 
-  /// Changes a message whatever has become of it meanwhile; nothing if it is gone.
+  /// Changes a message even if it has changed meanwhile; nothing if it is gone.
   func changeMessage(
     _ find: () throws(StoreError) -> MessageRecord?, _ body: (inout MessageRecord) -> Void
   ) throws {
-    while true {
-      guard let before = try find() else { return }
+    while let before = try find() {
       var after = before
       body(&after)
       guard after != before else { return }
-      let (old, new) = (before, after)
-      let isDone = try database.updateMessage(new, from: old)
-      if isDone { return }
+      if try database.updateMessage(after, from: before) { return }
     }
   }
 
-  /// A parcel of a message has gone out.
+  /// If it belongs to a message.
   func noteUnderway(_ parcel: ParcelRecord) throws {
     guard parcel.direction == .message, let id = parcel.message else { return }
     try changeMessage({ () throws(StoreError) in
@@ -228,4 +209,13 @@ extension Post {
 extension ParcelRecord {
   /// Whether it says that messages were read. It names the first of them.
   var tellsOfReading: Bool { direction == .receipt && message != nil }
+}
+
+extension MessageRecord {
+  /// Parts of a file may come by several carriers.
+  mutating func add(carriers more: [Digest]) {
+    for carrier in more where !carriers.contains(carrier) && carriers.count < Self.carrierLimit {
+      carriers.append(carrier)
+    }
+  }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// This device's own parcels and receipts: what there is, and by which way each goes next.
+/// Own parcels and receipts, and by which way each goes next.
 package final class Post: Room {
   package let core: VaultCore
   let directory: Directory

@@ -1,11 +1,10 @@
 import VaultStore
 
-/// Whose turn it is for a parcel of this device's own. A session has it whenever there is one. Servers have their turns one after the other, and
-/// carriers theirs behind them: a way waits until those servers have had their time that stand before it and may bring the parcel. A receipt ends all
-/// of it.
+/// Which way an own parcel goes next. Sessions always do. The other ways take turns, carriers last: each waits until the ways before it that
+/// may bring the parcel have had their time. A receipt ends all of it.
 struct WayOrder {
   let record: ParcelRecord
-  /// Ways with servers by which its peer can be reached, as far as is known here.
+  /// Ways with servers by which the peer can be reached, as far as is known here.
   let reach: Set<Way>
   let now: Int64
 
@@ -15,7 +14,6 @@ struct WayOrder {
       && !record.ways.isEmpty
   }
 
-  /// Whether it is this way's turn.
   func isTurn(of way: Way) -> Bool {
     guard Self.isUnderWay(record, at: now), record.ways.contains(way) else { return false }
     return switch way {
@@ -30,7 +28,7 @@ struct WayOrder {
     isOverdue || !Way.allCases.prefix { $0 != way }.contains { record.ways.contains($0) && reach.contains($0) }
   }
 
-  /// By a clock that may have been set back.
+  /// The clock may have been set back.
   private var isOverdue: Bool { !(0..<ParcelTimes.patience).contains(now - record.createdAt) }
 
   /// At once, then after half a minute, and each time twice as long as before; receipts once.
@@ -42,7 +40,7 @@ struct WayOrder {
 }
 
 extension ParcelRecord {
-  /// Servers that have it; or else that carriers may get it.
+  /// Ways by which servers have it; else `carriers`, if these may get it.
   var triedRoutes: [String] {
     let servers = Way.allCases.filter { handedOver[$0] != nil }
     if servers.isEmpty, ways.contains(.carriers) { return [Way.carriers.name] }

@@ -2,14 +2,12 @@ import VaultStore
 
 /// Asks peers for their shares, up to 32 at a time, and hands out answers as they come.
 ///
-/// Nobody is asked before somebody wants an answer, and at first no more than are wanted: every share that is released
-/// without need costs two devices work, and tells its holder of a recovery that does not concern it. But a peer that is
-/// slow or dead holds up nobody: when answers are late, all others are asked; and the more have nothing to give, the more are
-/// asked at a time, as most of a large circle may hold no share at all.
+/// Nobody is asked before an answer is wanted, and at first no more than are wanted: every share that is released without need costs two
+/// devices work, and tells its holder of a recovery. But slow or dead peers hold up nobody: when answers are late, all others are asked;
+/// and the more have nothing to give, the more are asked at a time, as most of a large circle may hold no share.
 actor HolderSearch {
   static let concurrency = 32
 
-  /// What one peer said.
   enum Answer: Sendable {
     case released(ReleasedShare)
     case failed(AskedHolder, LinkFailure)
@@ -22,29 +20,29 @@ actor HolderSearch {
   nonisolated let due: DuePieces
   private var peers: [PeerRecord]
   private var pending: ArraySlice<PeerRecord>
-  /// Slow ones, asked one by one and only when there is nobody else.
+  /// Slow ones, asked one by one when there is nobody else.
   private var last: ArraySlice<PeerRecord> = []
   private var repeats: [AskedHolder: Int] = [:]
   private var slow: Set<AskedHolder> = []
   private var running: [Int: Task<Void, Never>] = [:]
   private var nextTask = 0
   private var answers: [Answer] = []
-  /// How many had nothing to give so far.
+  /// Those that had nothing to give.
   private var failures = 0
   private var waiter: CheckedContinuation<Void, Never>?
   private let ask: @Sendable (PeerRecord) async -> Answer
-  /// Of whom those who were asked have said where they are.
+  /// Holders of whom others have said where they are.
   private let learned: @Sendable () -> [PeerRecord]
   private let began: @Sendable (PeerRecord) -> Void
   private let environment: VaultEnvironment
-  /// Which wait for an answer this is, and whether it has lasted so long that everybody is asked.
+  /// The current wait for an answer, and whether it is so long that everybody is asked.
   private var waitNumber = 0
   private var isLate = false
 
   init(
     _ peers: [PeerRecord], due: DuePieces, environment: VaultEnvironment,
     began: @escaping @Sendable (PeerRecord) -> Void,
-    learned: @escaping @Sendable () -> [PeerRecord] = { [] }, ask: @escaping @Sendable (PeerRecord) async -> Answer
+    learned: @escaping @Sendable () -> [PeerRecord], ask: @escaping @Sendable (PeerRecord) async -> Answer
   ) {
     self.environment = environment
     self.peers = peers
@@ -55,7 +53,7 @@ actor HolderSearch {
     self.learned = learned
   }
 
-  /// Those who were asked, in the order in which they were.
+  /// In the order in which they were asked.
   private(set) var asked: [AskedHolder] = []
 
   /// The next answer, or nil when everybody has answered or failed, or when the task that waits is cancelled.
@@ -83,7 +81,7 @@ actor HolderSearch {
     return nil
   }
 
-  /// Notices that a wait has become long.
+  /// Notes when a wait has become long.
   private func notice(_ number: Int) -> Task<Void, Never> {
     Task {
       do { try await environment.sleep(environment.deadlines.firstAnswer) } catch { return }
@@ -94,7 +92,7 @@ actor HolderSearch {
   }
 
   private func sleep(_ continuation: CheckedContinuation<Void, Never>) {
-    // Cancelled just now: the wake-up may have come before there was anybody to wake.
+    // If it was cancelled just now, the wake-up may have come already.
     if Task.isCancelled { continuation.resume() } else { waiter = continuation }
   }
 
@@ -109,12 +107,12 @@ actor HolderSearch {
     return queue(peer)
   }
 
-  /// Of some holders it has become known where they are, or that they are any. Who had no answer yet is asked there.
+  /// Holders that are new, or have new addresses. Who hasn't answered yet is asked there.
   private func heard(_ known: [PeerRecord]) {
     guard !isStopped else { return }
     for peer in known {
       if let place = peers.firstIndex(where: { $0.digest == peer.digest }) {
-        // Under the name by which it was asked before.
+        // It keeps the name by which it was asked before.
         guard peers[place].card != peer.card else { continue }
         peers[place].card = peer.card
         let holder = peers[place].asked
@@ -133,23 +131,23 @@ actor HolderSearch {
     wake()
   }
 
-  /// Most who are asked: everybody in the trust list, and whom a dealer has introduced for one secret.
+  /// Everybody in the trust list, and those introduced for one secret.
   private static let peerLimit = 65_536
-  /// Who could not be reached so far.
+  /// Could not be reached so far.
   private var silent: Set<AskedHolder> = []
-  /// Who is somewhere else than where it is just being asked.
+  /// Are being asked at an old address.
   private var moved: Set<AskedHolder> = []
 
-  /// Asks a peer once more that has been of use since its connection was last cut, or after a pause. From now on it may be cut as often as at first.
+  /// Asks a peer again that was of use since its last cut, or after a pause. Its count of repeats begins anew.
   func afterProgress(_ peer: AskedHolder) {
     repeats[peer] = nil
     _ = queue(peer)
   }
 
-  /// Whether somebody is left who has not turned out to be slow.
+  /// Whether somebody is left who isn't slow.
   var hasOthers: Bool { !answers.isEmpty || !running.isEmpty || !pending.isEmpty }
 
-  /// Asks a peer once more whose connection was cut. False when it has been asked again often enough.
+  /// Asks a peer again whose connection was cut. False when that was often enough.
   func again(_ peer: AskedHolder) -> Bool {
     guard repeats[peer, default: 0] < Self.repeatLimit else { return false }
     repeats[peer, default: 0] += 1
@@ -162,7 +160,7 @@ actor HolderSearch {
     return true
   }
 
-  /// Answers that came when nobody wanted them any more; whoever was still being asked is let go.
+  /// Cancels what is being asked. Returns answers that nobody has taken.
   func stop() -> [Answer] {
     for task in running.values { task.cancel() }
     pending = []
@@ -183,8 +181,8 @@ actor HolderSearch {
     began(peer)
     running[number] = Task {
       let answer = await ask(peer)
-      self.heard(self.learned())
-      await self.took(answer, of: number)
+      heard(learned())
+      await took(answer, of: number)
     }
   }
 

@@ -4,7 +4,7 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// Pieces of a peer's fragment that came by parcel together with its share. All of them were verified when the parcel was opened.
+/// Pieces of a peer's fragment that came by parcel with its share, and were verified then.
 struct ParcelPieces: PieceSource {
   let peer: AskedHolder
   let index: UInt8
@@ -15,7 +15,7 @@ struct ParcelPieces: PieceSource {
   func fetch(first: UInt64, count: Int, each: @Sendable (VerifiedPiece) -> Void) async throws(LinkFailure) {
     guard count > 0 else { return }
     for number in first..<(first + UInt64(count)) {
-      // The peer's fragment is damaged from there on, and it has said so.
+      // The peer has said that its fragment is damaged from there on.
       guard let position = Int(exactly: number), position < pieces.count else { throw .refused(.fragmentDamaged) }
       each(pieces[position])
     }
@@ -24,15 +24,15 @@ struct ParcelPieces: PieceSource {
   func close() async {}
 }
 
-/// Reads the answer to a request for a share: the same checks as in a session.
+/// Reads the answer to a request for a share, with the same checks as in a session.
 struct ParcelReleaseReader {
   let header: SecretHeader
   let own: HeldShare
-  /// The number of the request in its messages.
+  /// The number of the request.
   let request: UInt64
   let peer: PeerRecord
 
-  /// The share, with its row and itself verified against the header, and its pieces.
+  /// Share, row and pieces are verified against the header.
   func read(_ frames: [ParcelFrame], with key: AgreementKeyPair) throws(LinkFailure) -> ReleasedShare {
     var rest = frames[...]
     if rest.first?.type == Hello.type.rawValue { rest.removeFirst() }
@@ -67,7 +67,7 @@ struct ParcelReleaseReader {
     }
   }
 
-  /// The pieces, from the first one on, until the peer says that there are no more.
+  /// From the first one on, until the peer says that there are no more.
   private func pieces(_ frames: ArraySlice<ParcelFrame>, _ index: UInt8) throws(LinkFailure) -> [VerifiedPiece] {
     let root: Digest
     do { root = try header.root(of: index) } catch { throw LinkFailure(error) }

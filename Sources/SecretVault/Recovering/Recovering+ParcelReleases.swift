@@ -1,15 +1,14 @@
 import PeerAuth
-import ShamirKit
 import Sodium
 import VaultProtocol
 import VaultStore
 
-/// Shares that are asked for by parcel: of holders that can't be reached, by somebody who is willing to wait.
+/// Asks holders that can't be reached for their shares by parcel, for somebody who is willing to wait.
 extension Recovering {
-  /// Milliseconds after which a peer that has refused by parcel may be asked anew.
+  /// Milliseconds after which a peer that refused by parcel may be asked again.
   private static let refusalTime: Int64 = 86_400_000
 
-  /// What has come by parcel of a peer that was asked for its share; nil if nothing has.
+  /// Nil if nothing has come.
   func parcelAnswer(of peer: PeerRecord, _ job: ReleaseAsker) -> HolderSearch.Answer? {
     do {
       guard let record = try releaseParcel(to: peer, job.header, in: [.answered]) else { return nil }
@@ -23,12 +22,11 @@ extension Recovering {
     }
   }
 
-  /// The request about a secret to a peer that is in one of these states.
+  /// The request for a peer's share in one of these states.
   private func releaseParcel(
     to peer: PeerRecord, _ header: SecretHeader, in states: Set<ParcelRecord.State>
   ) throws -> ParcelRecord? {
-    guard try database.hasParcels(states, direction: .request) else { return nil }
-    return try database.parcels(.request, states)
+    try post.parcels(.request, states)
       .first { $0.delivery == nil && $0.peer == peer.digest && $0.secretID == header.id.bytes }
   }
 
@@ -60,20 +58,18 @@ extension Recovering {
     return try AgreementKeyPair(secret: secret)
   }
 
-  /// An answer that is wrong is dropped for good; that there was one is kept, so that the peer isn't asked again and again.
+  /// Drops a wrong answer, but keeps a note of it, so that the peer isn't asked again and again.
   private func drop(_ record: ParcelRecord, after failure: LinkFailure, _ peer: PeerRecord) throws {
     let isOld = !(0..<Self.refusalTime).contains(environment.now() - record.createdAt)
     if isOld, failure.kind == .refused || failure.kind == .misbehaved {
       return try database.removeParcels([record.id])
     }
-    guard failure.kind == .misbehaved else { return }
-    let hasContent = try post.parcelContent(record.id) != nil
-    guard hasContent else { return }
+    guard failure.kind == .misbehaved, try post.parcelContent(record.id) != nil else { return }
     recordUnlessTooMany(.refused, peer: peer, detail: "sent an answer by parcel that was dropped: \(failure.reason)")
     _ = try database.updateParcel(record, from: record, content: .clear, forgetsSecret: true)
   }
 
-  /// Asks a peer that can't be reached for its share by parcel, once. Says whether it is asked.
+  /// Asks once. Returns whether the peer is asked.
   func askByParcel(_ peer: PeerRecord, _ job: ReleaseAsker) -> Bool {
     let header = job.header
     guard post.parcelMemory.isPatient, header.dispersal.fragmentByteCount <= Post.parcelFragmentLimit else {
@@ -113,11 +109,9 @@ extension Recovering {
     } catch { throw VaultError(.other, "a proof can't be made: \(error)") }
     let frames = [
       try Post.frame(Hello(services: introductions.services)),
-      try Post.frame(
-        ReleaseRequest(request: number, tag: tag, headerDigest: header.digest, epoch: job.epoch)),
+      try Post.frame(ReleaseRequest(request: number, tag: tag, headerDigest: header.digest, epoch: job.epoch)),
       try Post.frame(possession),
-      try Post.frame(
-        PieceRequest(request: number, first: 0, count: UInt32(clamping: header.dispersal.stripeCount))),
+      try Post.frame(PieceRequest(request: number, first: 0, count: UInt32(clamping: header.dispersal.stripeCount))),
     ]
     let parcel = try envelope.seal(frames, from: identity, to: keys)
     let record = ParcelRecord(
@@ -129,12 +123,13 @@ extension Recovering {
 
   // MARK: - The end of a recovery
 
-  /// After a recovery that has succeeded nothing more is waited for: answers and the keys that open them go, and open requests are withdrawn.
+  /// After a successful recovery, removes answers and their keys, and withdraws open requests.
   func endReleaseParcels(about header: SecretHeader) {
     do {
-      let states: Set<ParcelRecord.State> = [.waiting, .posted, .answered]
-      let requests = try database.hasParcels(states, direction: .request) ? try database.parcels(.request, states) : []
-      for record in requests where record.delivery == nil && record.secretID == header.id.bytes { try post.end(record) }
+      for record in try post.parcels(.request, [.waiting, .posted, .answered])
+      where record.delivery == nil && record.secretID == header.id.bytes {
+        try post.end(record)
+      }
     } catch {
       environment.log.error("parcels that aren't needed any more could not be withdrawn: \(VaultError(error).reason)")
     }
@@ -142,11 +137,10 @@ extension Recovering {
 
   /// Ids of requests whose answers are here.
   func answeredParcels() -> Set<[UInt8]> {
-    let isAny = try? database.hasParcels([.answered], direction: .request)
-    guard isAny == true, let answered = try? database.parcels(.request, [.answered]) else { return [] }
+    guard let answered = try? post.parcels(.request, [.answered]) else { return [] }
     return Set(answered.filter { $0.delivery == nil }.map(\.id))
   }
 
-  /// Whether shares were asked for by parcel and haven't come.
+  /// Whether parcels with requests wait for answers.
   var awaitsParcels: Bool { (try? database.hasParcels([.waiting, .posted], direction: .request)) == true }
 }

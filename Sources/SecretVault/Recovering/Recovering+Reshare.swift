@@ -4,7 +4,7 @@ import VaultProtocol
 import VaultStore
 
 extension Recovering {
-  /// Who would get what, without asking anybody.
+  /// Asks nobody.
   package func planReshare(_ request: ReshareRequest) throws -> ResharePlan {
     let record = try directory.resolve(request.reference)
     let header = try directory.header(of: record)
@@ -33,7 +33,7 @@ extension Recovering {
       leftOut: request.recipients.isEmpty ? try introductions.introducedHolders(of: record.id).map(\.name) : [])
   }
 
-  /// Recovers a secret and shares a copy of it as a new one. The old one stays as it is, whatever happens.
+  /// Recovers a secret and shares a copy of it as a new one. The old one stays.
   package func reshare(
     _ request: ReshareRequest, passwords: @escaping PasswordSource,
     recovering: @escaping @Sendable (RecoveryEvent) -> Void, sharing: @escaping @Sendable (ShareEvent) -> Void
@@ -60,14 +60,14 @@ extension Recovering {
       password: try kept.again())
     new.leavesOutRefusing = request.recipients.isEmpty
     new.confirm = request.confirm
-    // Whoever was to be asked before the old one was released is to be asked for the new one, too.
+    // The new one is released by the policy of the old one.
     new.policy = try database.policy(ofSecret: record.id)
     let share = try await self.sharing.share(new, events: sharing)
     return ReshareReport(old: plan.old, share: share)
   }
 
-  /// Peers that hold a share, as far as this device knows: those it gave one, those that have proved one, those whose cards the dealer has named, and
-  /// the dealer. What the labels say doesn't count: the dealer chose those names, and somebody else may be called so here.
+  /// Peers that hold a share, as far as this device knows: those that got one from it, that have proved one, or that the dealer has introduced,
+  /// and the dealer. Labels don't count: the dealer chose those names, and somebody else may be called so here.
   private func knownHolders(_ record: SecretRecord, _ header: SecretHeader) throws -> [PeerRecord] {
     var known = namedHolders(of: record.id)
     let drill = try database.drill(ofSecret: record.id)

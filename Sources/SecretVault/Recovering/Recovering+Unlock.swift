@@ -3,18 +3,17 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// How unlocking ended.
 package struct UnlockReport: Sendable {
   package let secret: SecretSummary
   /// Bytes of ciphertext that are kept.
   package let ciphertextByteCount: UInt64
-  /// One entry a peer that was asked; none if it was unlocked already.
+  /// Those that were asked; none if it was unlocked already.
   package let holders: [HolderOutcome]
 }
 
 extension Recovering {
-  /// Collects shares and the ciphertext of a secret, as for a recovery, and hands both to ``VaultEnvironment/unlocked``. Nothing
-  /// is decrypted: a password of the secret's own is asked for when it is used. A secret that is unlocked already stays so for longer.
+  /// Collects the key and the ciphertext of a secret and hands both to ``VaultEnvironment/unlocked``. Nothing is decrypted: the secret's own
+  /// password is asked for when it is used. One that is unlocked already stays so for longer.
   package func unlock(
     _ reference: String, events: @escaping @Sendable (RecoveryEvent) -> Void
   ) async throws -> UnlockReport {
@@ -50,13 +49,11 @@ extension Recovering {
     return UnlockReport(secret: summary, ciphertextByteCount: byteCount, holders: holders)
   }
 
-  /// The id of a secret by what the user calls it.
   package func secretID(_ reference: String) throws -> SecretID {
-    let record = try directory.resolve(reference)
-    return try SecretID(record.id)
+    try SecretID(directory.resolve(reference).id)
   }
 
-  /// Recovers from what is unlocked, and asks no peer.
+  /// Asks no peer.
   func recover(
     _ unlocked: consuming UnlockedSecret, _ header: SecretHeader, _ known: SecretSummary,
     _ destination: RecoveredOutput.Destination, _ passwords: @escaping PasswordSource,
@@ -80,9 +77,7 @@ extension Recovering {
       }
       let written = try sink.output.commit()
       self.record(.recovered, secret: header, detail: "it was unlocked")
-      return Recovery.Recovered(
-        report: written.report(summary, holders: []),
-        content: sink.output.takeContent())
+      return Recovery.Recovered(report: written.report(summary, holders: []), content: sink.output.takeContent())
     } catch {
       self.record(.recoveryFailed, secret: header, detail: VaultError(error).reason)
       throw error

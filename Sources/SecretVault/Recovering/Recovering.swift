@@ -1,5 +1,3 @@
-import PeerAuth
-import ShamirKit
 import Sodium
 import Synchronization
 import VaultProtocol
@@ -28,8 +26,7 @@ package final class Recovering: Room {
     self.sharing = sharing
   }
 
-  /// Collects shares, rebuilds the file and writes it. A secret that has a password too asks `passwords` for it, once all
-  /// shares are in.
+  /// Recovers to a file. `passwords` is asked for the secret's own password once all shares are in.
   package func recover(
     _ reference: String?, to destination: RecoveryDestination, passwords: @escaping PasswordSource,
     events: @escaping @Sendable (RecoveryEvent) -> Void
@@ -38,7 +35,7 @@ package final class Recovering: Room {
     return recovered.report
   }
 
-  /// Collects shares and rebuilds a secret of any kind in secret memory. One with a body of more than `limit` bytes is refused.
+  /// Recovers to secret memory. A body of more than `limit` bytes is refused.
   package func recoverContent(
     _ reference: String?, limit: Int = RecoveredContent.usualLimit, passwords: @escaping PasswordSource,
     events: @escaping @Sendable (RecoveryEvent) -> Void
@@ -50,7 +47,7 @@ package final class Recovering: Room {
     return content
   }
 
-  /// Collects shares and rebuilds a secret of any kind and size into an encrypted spool.
+  /// Recovers to an encrypted spool.
   func recover(
     _ reference: String, into spool: RecoveredSpool, passwords: @escaping PasswordSource,
     events: @escaping @Sendable (RecoveryEvent) -> Void
@@ -89,20 +86,17 @@ package final class Recovering: Room {
     }
   }
 
-  static func checkDestination(
-    _ destination: RecoveryDestination, _ notes: OutputNotes
-  ) throws {
+  static func checkDestination(_ destination: RecoveryDestination, _ notes: OutputNotes) throws {
     guard case .file(let path, let overwrites) = destination else { return }
     do { _ = try OutputFile(path: path, overwrites: overwrites, notes: notes) } catch {
       throw RecoveredOutput.error(error, path)
     }
   }
 
-  /// This device's own share, checked against the commitments: without it no peer would answer.
+  /// Verified against the commitments. Without it no peer would answer.
   func ownShare(of record: SecretRecord, _ header: SecretHeader) throws -> HeldShare {
     let name = record.description ?? hexadecimal(record.id)
-    guard let stored = try database.share(ofSecret: record.id)
-    else {
+    guard let stored = try database.share(ofSecret: record.id) else {
       throw VaultError(
         .refused, "this device holds no share of \(name), and peers answer only holders",
         hint: "recover it on the device of somebody who holds one")
@@ -114,8 +108,7 @@ package final class Recovering: Room {
     return held
   }
 
-  /// Who may hold a share of a secret, in the order in which they are asked: those named by its dealer or its labels first, proven ones before
-  /// others.
+  /// Who may hold a share, in the order in which they are asked: those named by dealer or labels first, and proven peers before others.
   func likelyHolders(_ header: SecretHeader) throws -> [PeerRecord] {
     let labels = Set(header.labels ?? [])
     let named = namedHolders(of: header.id.bytes)
@@ -135,7 +128,7 @@ package final class Recovering: Room {
     return ordered.map(\.element)
   }
 
-  /// Card digests of those whom a secret's dealer has named as its holders, as far as they can be read.
+  /// Card digests of the holders whom a secret's dealer has introduced; unreadable ones are left out.
   func namedHolders(of secret: [UInt8]) -> Set<Digest> {
     let rows = (try? database.introductions(ofSecret: secret)) ?? []
     return Set(rows.filter { $0.state == .active }.map(\.digest))
@@ -155,11 +148,11 @@ package final class Recovering: Room {
     let heard = NewsOfHolders()
     return HolderSearch(
       peers, due: due, environment: environment, began: { events(.asking(peer: $0.name)) },
-      // Who has moved is asked once more where it is now; who is heard of only now, too.
+      // Holders that have moved are asked again, and new ones, too.
       learned: { [self] in newcomers(heard.take(), header) },
       ask: { [self] peer in
         var job = job
-        // Once each: whoever doesn't answer may have a fragment all the same.
+        // Once each: whoever doesn't answer that may have a fragment all the same.
         if heard.isFirstQuestion(to: peer.digest) {
           job.cards = introductions.cardExchange(with: peer, about: header) { heard.add($0) }
         }
@@ -167,41 +160,39 @@ package final class Recovering: Room {
       })
   }
 
-  /// Peers and introduced holders of a secret among these.
+  /// Likely holders among these.
   private func newcomers(_ digests: Set<Digest>, _ header: SecretHeader) -> [PeerRecord] {
     guard !digests.isEmpty, let holders = try? likelyHolders(header) else { return [] }
     return holders.filter { digests.contains($0.digest) }
   }
 
-  /// What has come by parcel is used first, then a session; who can't be reached is asked by parcel if somebody waits for it.
+  /// Uses what has come by parcel, else a session; who can't be reached is asked by parcel if somebody waits for it.
   private func ask(_ peer: PeerRecord, _ job: ReleaseAsker) async -> HolderSearch.Answer {
     let known = parcelAnswer(of: peer, job)
-    // What its fragment lacked then it may have again.
+    // An incomplete fragment may be complete by now.
     if let known, case .released(let share) = known,
       let pieces = share.pieces as? ParcelPieces, UInt64(pieces.pieces.count) == job.header.dispersal.stripeCount
     {
       return known
     }
     let answer = await askInSession(peer, job)
-    guard case .failed(_, let failure) = answer, failure.isOfLine else {
-      return answer
-    }
+    guard case .failed(_, let failure) = answer, failure.isOfLine else { return answer }
     if let known { return known }
-    // Whoever is let go because enough others have answered isn't asked in another way; nor is somebody who was only introduced.
+    // Not where enough others have answered, nor holders that were only introduced.
     guard !Task.isCancelled, peer.introducer == nil else { return answer }
     return askByParcel(peer, job) ? .failed(peer.asked, failure.askedByParcel) : answer
   }
 
   private func askInSession(_ peer: PeerRecord, _ job: ReleaseAsker) async -> HolderSearch.Answer {
     let recipient: Recipient
-    // Only now: a card takes time to read, and most of a large group are not asked.
-    do { recipient = try self.directory.recipient(peer) } catch {
+    // Only now: reading a card takes time, and most peers of many are not asked.
+    do { recipient = try directory.recipient(peer) } catch {
       return .failed(peer.asked, LinkFailure(local: error))
     }
     do { return .released(try await links.ask(job, of: recipient)) } catch { return .failed(peer.asked, error) }
   }
 
-  /// The own fragment, unless it is missing or unreadable: then one more peer's takes its place.
+  /// Nil if the own fragment can't be read: then one more peer's takes its place.
   func localPieces(
     _ record: SecretRecord, _ header: SecretHeader, _ own: HeldShare,
     _ events: @escaping @Sendable (RecoveryEvent) -> Void
@@ -216,7 +207,7 @@ package final class Recovering: Room {
   }
 }
 
-/// Holders of whom others have handed on a card in the course of a recovery.
+/// Holders of whom others have handed on cards during a recovery.
 private final class NewsOfHolders: Sendable {
   private let digests = Mutex<Set<Digest>>([])
   private let asked = Mutex<Set<Digest>>([])
@@ -225,7 +216,7 @@ private final class NewsOfHolders: Sendable {
 
   func add(_ heard: [Digest]) { digests.withLock { $0.formUnion(heard) } }
 
-  /// All that have come since the last time.
+  /// Returns who was heard of, and forgets it.
   func take() -> Set<Digest> {
     digests.withLock { digests in
       defer { digests = [] }
@@ -235,10 +226,10 @@ private final class NewsOfHolders: Sendable {
 }
 
 extension Recovering {
-  /// Answers no question: for secrets that have no password.
+  /// For secrets without a password.
   package static let noPassword: PasswordSource = { (_) async throws in nil }
 
-  /// Recovers what has no password of its own. See ``recover(_:to:passwords:events:)``.
+  /// For secrets without a password of their own.
   package func recover(
     _ reference: String?, to destination: RecoveryDestination, events: @escaping @Sendable (RecoveryEvent) -> Void
   ) async throws -> RecoveryReport {

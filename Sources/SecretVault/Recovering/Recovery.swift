@@ -3,7 +3,7 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// One recovery, from the first question to the file's name: who answered, whose fragments are in use, who takes over.
+/// One recovery: who answered, whose fragments are in use, who takes over.
 actor Recovery {
   private let header: SecretHeader
   private let own: HeldShare
@@ -12,25 +12,25 @@ actor Recovery {
   private let events: @Sendable (RecoveryEvent) -> Void
 
   private var tally: RecoveryTally
-  /// Sources that nobody uses at the moment, in order of arrival.
+  /// Unused sources, in order of arrival.
   private var spares: [any PieceSource] = []
-  /// Everything that has to be closed at the end.
+  /// To be closed at the end.
   private var open: [any PieceSource] = []
   private var knownIndices: Set<UInt8>
-  /// Piece at which a peer's connection was last cut.
+  /// The piece at which a peer's connection was last cut.
   private var lastCut: [AskedHolder: UInt64] = [:]
-  /// Peers that gave pieces until their connection was cut, and that could not be reached since.
+  /// Peers whose connections were cut and that could not be reached since.
   private var lost: [AskedHolder] = []
   /// How often each of them was waited for.
   private var waits: [AskedHolder: Int] = [:]
   static let waitLimit = 3
   private let environment: VaultEnvironment
-  /// What to do if it isn't enough.
+  /// For the error if it isn't enough.
   private let hint: String
 
   init(
     header: SecretHeader, own: HeldShare, search: HolderSearch, localPieces: LocalPieces?,
-    environment: VaultEnvironment, hint: String? = nil, events: @escaping @Sendable (RecoveryEvent) -> Void
+    environment: VaultEnvironment, hint: String?, events: @escaping @Sendable (RecoveryEvent) -> Void
   ) {
     self.environment = environment
     self.hint = hint ?? "nothing was written; try again when more holders are reachable"
@@ -44,7 +44,7 @@ actor Recovery {
     if let localPieces { spares = [localPieces] }
   }
 
-  /// Recovers to `destination`. Nothing is left there unless this returns.
+  /// Nothing is left at `destination` unless this returns.
   func run(
     _ summary: SecretSummary, to destination: RecoveredOutput.Destination, notes: OutputNotes,
     passwords: @escaping PasswordSource
@@ -62,7 +62,7 @@ actor Recovery {
       content: sink.output.takeContent())
   }
 
-  /// Collects the key, and the ciphertext into `file`, and decrypts nothing.
+  /// Collects the key and the ciphertext, and decrypts nothing.
   func unlock(into file: CiphertextFile) async throws -> Unlocked {
     let key = try await collectKey()
     var sink = CiphertextKeeper(file: file)
@@ -70,7 +70,6 @@ actor Recovery {
     return Unlocked(secret: UnlockedSecret(key: key, ciphertext: file), holders: await outcomes())
   }
 
-  /// What came of unlocking.
   struct Unlocked: ~Copyable, Sendable {
     let secret: UnlockedSecret
     let holders: [HolderOutcome]
@@ -98,13 +97,12 @@ actor Recovery {
     return tally.outcomes
   }
 
-  /// What came of it; with a content if it was to stay in memory.
+  /// With the content if it was to stay in memory.
   struct Recovered: ~Copyable, Sendable {
     let report: RecoveryReport
     let content: RecoveredContent?
   }
 
-  /// Ends all sessions.
   func finish() async {
     for answer in await search.stop() {
       if case .released(let share) = answer { open.append(share.pieces) }
@@ -116,7 +114,7 @@ actor Recovery {
 
   // MARK: - Shares
 
-  /// Collects until t shares verify together; names whoever sent a bad one and goes on without.
+  /// Collects until a threshold of shares verify together; reports whoever sent a bad one and goes on without it.
   private func collectKey() async throws -> SecretBytes {
     let need = header.scheme.threshold
     var collector = try ShareCollector(scheme: header.scheme, commitments: header.commitments)
@@ -136,7 +134,7 @@ actor Recovery {
         try collector.verify()
         return try collector.fileKey(for: header.id)
       } catch .invalidShares(let indices) {
-        // The own share was verified when it was opened, so these are others'.
+        // The own share was verified before, so these should be others'.
         for index in indices { await convict(givers[index], index) }
         if indices.contains(own.share.index) {
           throw VaultError(.damaged, "this device's own share does not verify")
@@ -166,7 +164,7 @@ actor Recovery {
     spares.removeAll { $0.index == index }
   }
 
-  /// The next share with a number that is not here yet; nil when everybody has been asked.
+  /// The next share with a new index; nil when everybody has been asked.
   private func nextShare(of wanted: Int) async throws -> ReleasedShare? {
     while true {
       guard let answer = await search.next(wanted: wanted) else {
@@ -199,8 +197,7 @@ actor Recovery {
     return nil
   }
 
-  /// Who is out of the room for a moment, or starts anew, comes back: when nobody else is left, such peers are asked again after a pause, longer
-  /// each time. False if there is none.
+  /// When nobody else is left, asks a lost peer again after a pause, longer each time: it may be back. False if there is none.
   private func waitForLost() async -> Bool {
     while !lost.isEmpty, !Task.isCancelled {
       let peer = lost.removeFirst()
@@ -216,12 +213,10 @@ actor Recovery {
 
   private func belowThreshold() -> VaultError {
     if tally.waiting > 0, tally.have + tally.waiting >= tally.need { return awaitingConsent(tally.sentence) }
-    return VaultError(
-      .belowThreshold, tally.sentence, hint: hint)
+    return VaultError(.belowThreshold, tally.sentence, hint: hint)
   }
 
-  /// A connection that breaks before the share is there is tried again at once, a few times, and then after pauses. False if it
-  /// has broken before: that was told.
+  /// Asks again at once, a few times, if the connection broke, and then after pauses. False if it broke before: that was reported.
   private func askAgainIfCut(_ peer: AskedHolder, _ failure: LinkFailure) async -> Bool {
     guard failure.kind == .cutOff, !Task.isCancelled else { return true }
     let isNews = lastCut[peer] == nil
@@ -230,7 +225,7 @@ actor Recovery {
     return isNews
   }
 
-  /// Nothing is missing but the word of other people, or time.
+  /// Only holders' consent is missing, or time.
   private func awaitingConsent(_ sentence: String) -> VaultError {
     VaultError(
       .awaitingConsent, sentence,
@@ -255,8 +250,7 @@ actor Recovery {
     return try await anotherSource()
   }
 
-  /// A cut connection is no verdict on a peer, nor is a slow one: it is asked again, after all others, and goes on at the
-  /// piece that is due. Only a peer that is of no use time and again is given up.
+  /// Peers with cut or slow connections are asked again, after all others, from the piece that is due, until they are of no use repeatedly.
   private func staysInReserve(_ peer: AskedHolder, _ failure: LinkFailure, at position: UInt64) async -> Bool {
     switch failure.kind {
     case .slow:
@@ -286,7 +280,7 @@ actor Recovery {
     return await search.hasOthers
   }
 
-  /// A source that nobody uses: a spare one, or the next peer that releases its share.
+  /// A spare source, or that of the next peer that releases its share.
   private func anotherSource() async throws -> any PieceSource {
     if !spares.isEmpty { return spares.removeFirst() }
     while let share = try await nextShare(of: 1) {

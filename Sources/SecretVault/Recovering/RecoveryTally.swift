@@ -1,4 +1,4 @@
-/// Who did what in a recovery, for events, the report and the sentence when it isn't enough.
+/// Who did what in a recovery, for the report and the error.
 struct RecoveryTally {
   private var results: [(holder: AskedHolder, outcome: HolderOutcome)] = []
   var outcomes: [HolderOutcome] { results.map(\.outcome) }
@@ -13,15 +13,11 @@ struct RecoveryTally {
     self.hasOwnShare = hasOwnShare
   }
 
-  /// Shares that holders have and release later, or when their users say so.
+  /// Shares that are released later, or once their users consent.
   var waiting: Int { outcomes.count { $0.state == .waiting } }
 
-  /// A peer's share is at hand.
-  mutating func answered(_ peer: AskedHolder) {
-    replace(peer, .answered, nil)
-  }
+  mutating func answered(_ peer: AskedHolder) { replace(peer, .answered, nil) }
 
-  /// A peer turned out to be no help.
   mutating func failed(_ peer: AskedHolder, _ failure: LinkFailure) {
     let state: HolderOutcome.State =
       switch failure.kind {
@@ -35,11 +31,9 @@ struct RecoveryTally {
   }
 
   /// A peer's share or fragment did not verify.
-  mutating func bad(_ peer: AskedHolder, _ reason: String) {
-    replace(peer, .bad, reason)
-  }
+  mutating func bad(_ peer: AskedHolder, _ reason: String) { replace(peer, .bad, reason) }
 
-  /// There was enough before this peer's answer, if nothing else is known of it.
+  /// Unless something else is known of it, there was enough before its answer.
   mutating func notNeeded(_ peer: AskedHolder) {
     guard !results.contains(where: { $0.holder == peer }) else { return }
     replace(peer, .notNeeded, nil)

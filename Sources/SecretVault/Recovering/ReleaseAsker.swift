@@ -1,27 +1,22 @@
-import PeerAuth
 import ShamirKit
-package import Sodium
-package import VaultProtocol
+import Sodium
+import VaultProtocol
 
-/// A share to be asked for, and the own share that proves the right to it.
-package struct ReleaseAsker: Sendable {
-  /// The requester's header.
-  package let header: SecretHeader
-  /// Epoch of the requester's share.
-  package let epoch: UInt32
-  /// The requester's own share and salt.
-  package let own: HeldShare
+/// Asks for a share, and proves the right to it with the own share.
+struct ReleaseAsker: Asker {
+  let header: SecretHeader
+  /// Of the own share.
+  let epoch: UInt32
+  let own: HeldShare
   /// Commitment to the own share.
-  package let evaluation: RistrettoPoint
+  let evaluation: RistrettoPoint
   /// This device's card digest.
   let prover: Digest
-  /// Which pieces will be wanted of whoever releases its share.
+  /// Which pieces will be wanted of the holder.
   let due: DuePieces
-  /// What this device has of the others' cards, to ask for newer ones; and what is done with those.
+  /// To ask for newer cards of the other holders.
   var cards: CardExchange?
-}
 
-extension ReleaseAsker: Asker {
   var byteCount: UInt64 { header.dispersal.fragmentByteCount }
   /// Pieces of the fragment are asked for in the same conversation.
   var behind: ConversationEnd { .inUse }
@@ -31,7 +26,7 @@ extension ReleaseAsker: Asker {
     do { tag = try AskTag.of(header.id) } catch { throw LinkFailure(.sodium(error)) }
     let question = ReleaseRequest(request: id, tag: tag, headerDigest: header.digest, epoch: epoch)
     if let nonce = try conversation.openingChallenge() {
-      // Proved before it is asked, so that both go out together.
+      // Computed before the question is sent, so that both go out together.
       let possession = try prove(id, nonce, conversation)
       try await conversation.send(question)
       try await conversation.send(possession)
@@ -48,8 +43,7 @@ extension ReleaseAsker: Asker {
     }
     let received = try await conversation.receiveAny()
     if received.type == MessageType.refusal.rawValue {
-      let refusal = try conversation.parse(received, as: Refusal.self)
-      throw .refused(refusal)
+      throw .refused(try conversation.parse(received, as: Refusal.self))
     }
     guard received.type == MessageType.release.rawValue else {
       throw LinkFailure(ProtocolError.unexpectedMessage(received.type))
@@ -60,14 +54,12 @@ extension ReleaseAsker: Asker {
         throw ProtocolError.foreignShare("index")
       }
       let index = release.share.index
-      try header.verifyHolder(
-        index: index, card: conversation.recipient.keys.digest, salt: release.salt.bytes)
-      let pieces = SessionPieces(
-        conversation: conversation, request: id, header: header, index: index, asked: asked)
+      try header.verifyHolder(index: index, card: conversation.recipient.keys.digest, salt: release.salt.bytes)
+      let pieces = SessionPieces(conversation: conversation, request: id, header: header, index: index, asked: asked)
       let share = try KeyShare(index: index, bytes: try release.share.bytes.duplicate())
-      // Over a radio pieces are on their way by now, and each turn takes long.
+      // Over Bluetooth pieces are on their way by now, and each turn takes long.
       if let exchange = cards, !conversation.isNearby {
-        // The share is here, also where the line breaks or falls silent behind it.
+        // The share is here even if the line breaks now.
         do { try await exchange.exchange(id, conversation) } catch {
           guard error.isOfLine else { throw error }
         }
@@ -82,9 +74,7 @@ extension ReleaseAsker: Asker {
     }
   }
 
-  private func prove(
-    _ id: UInt64, _ nonce: [UInt8], _ conversation: Conversation
-  ) throws(LinkFailure) -> Possession {
+  private func prove(_ id: UInt64, _ nonce: [UInt8], _ conversation: Conversation) throws(LinkFailure) -> Possession {
     let exchange = PossessionExchange(
       header: header, epoch: epoch, purpose: .release, prover: prover,
       verifier: conversation.recipient.keys.digest, binding: conversation.session.handshakeHash, nonce: nonce)
@@ -97,7 +87,7 @@ extension ReleaseAsker: Asker {
 }
 
 extension CardExchange {
-  /// Asks another holder, once both have proved a share, for newer cards of those who hold the same secret.
+  /// Asks another holder, once both have proved a share, for newer cards of the other holders.
   func exchange(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) {
     guard try await conversation.greeting().offers(.introductions), let request = self.request(id) else { return }
     try await conversation.send(request)

@@ -1,23 +1,20 @@
-/// A request to share a secret anew, as another one: a copy under a new id and a new key, for other holders or another
-/// threshold, or with another content.
+/// Shares a copy of a secret under a new id and key, for other holders, with another threshold or with other contents.
 package struct ReshareRequest: Sendable {
-  /// What the user makes of the recovered content before it is shared again. Nil leaves it as it is.
+  /// What the user makes of the recovered content.
   package typealias Edit = @Sendable (consuming RecoveredContent) async throws -> SecretContent
 
-  /// The old secret.
   package var reference: String
-  /// Shares needed; nil takes as many as before.
+  /// Nil leaves it as it is.
   package var threshold: Int?
-  /// Peers by name; empty takes those that hold a share of the old one, as far as this device knows.
+  /// Peers by name; empty means those known to hold a share of the old one.
   package var recipients: [String]
-  /// Whether the names of the recipients travel with the shares; nil does as before.
+  /// Whether the names of the recipients go with the shares; nil leaves it as it is.
   package var includesLabels: Bool?
-  /// Changes the content. Only for what fits into memory.
+  /// Only for what fits into memory. Nil leaves the content as it is.
   package var edit: Edit?
-  /// Shows who will get a share to somebody who may still say no, by an error: before anything is encrypted.
+  /// Shown the plan before anything is encrypted; may still end it by an error.
   package var confirm: (@Sendable (SharePlan) async throws -> Void)?
 
-  /// A request that changes nothing unless it is told to.
   package init(
     reference: String, threshold: Int? = nil, recipients: [String] = [], includesLabels: Bool? = nil, edit: Edit? = nil
   ) {
@@ -29,25 +26,19 @@ package struct ReshareRequest: Sendable {
   }
 }
 
-/// What is known before anything is done.
 package struct ResharePlan: Sendable {
   package let old: SecretSummary
-  /// Shares needed of the new one.
   package let threshold: Int
-  /// Who is to get one.
   package let recipients: [String]
-  /// Who holds a share of the old one by the word of who shared it, and can't get one of the new one: they are no peers of this device. Empty
-  /// where the user has chosen.
+  /// Introduced holders of the old one, who are no peers and so get no share. Empty if the user has chosen recipients.
   package let leftOut: [String]
 }
 
-/// How sharing anew ended.
 package struct ReshareReport: Sendable {
-  /// The old secret. It is still there.
+  /// It still exists.
   package let old: SecretSummary
   package let share: ShareReport
 
-  /// A report from its parts.
   package init(old: SecretSummary, share: ShareReport) {
     self.old = old
     self.share = share

@@ -1,16 +1,15 @@
-import PeerAuth
 import ShamirKit
 import Sodium
 import Synchronization
 import VaultProtocol
 
-/// Pieces of a peer's fragment, asked for in the session in which it released its share.
+/// Pieces of a peer's fragment, from the session in which it released its share.
 struct SessionPieces: PieceSource {
   let conversation: Conversation
   let request: UInt64
   let header: SecretHeader
   let index: UInt8
-  /// What was asked for and hasn't come yet.
+  /// Asked for and not here yet.
   let asked: AskedPieces
 
   var holder: AskedHolder? { conversation.recipient.asked }
@@ -26,7 +25,7 @@ struct SessionPieces: PieceSource {
         try await asked.ask(due, UInt32(clamping: end - due), conversation)
         continue
       }
-      // What was asked for with the proof may not be what is wanted by now; it is on its way all the same.
+      // What was asked for with the proof is on its way, wanted by now or not.
       let piece = try await piece(number, root)
       if number == due {
         each(piece)
@@ -35,7 +34,7 @@ struct SessionPieces: PieceSource {
       guard asked.came() else { continue }
       let last = try await conversation.receive(PiecesEnd.self)
       guard last.request == request, last.refusal == nil else { throw .refused(last.refusal ?? .fragmentDamaged) }
-      // Nothing can be asked any more, and the holder waits for the end.
+      // Nothing more can be asked, and the holder waits for the end.
       if asked.isOver { await conversation.close() }
     }
   }
@@ -43,8 +42,7 @@ struct SessionPieces: PieceSource {
   private func piece(_ number: UInt64, _ root: Digest) async throws(LinkFailure) -> VerifiedPiece {
     let received = try await conversation.receiveAny()
     if received.type == MessageType.piecesEnd.rawValue {
-      let end = try conversation.parse(received, as: PiecesEnd.self)
-      throw .refused(end.refusal ?? .fragmentDamaged)
+      throw .refused(try conversation.parse(received, as: PiecesEnd.self).refusal ?? .fragmentDamaged)
     }
     let piece = try conversation.parse(received, as: ProvenPiece.self)
     return try piece.verified(number, of: request, header, index, root)
@@ -53,9 +51,9 @@ struct SessionPieces: PieceSource {
   func close() async { await conversation.close() }
 }
 
-/// The pieces that a holder was asked for and that haven't come yet. They come in order, and one request is answered before the next is made.
+/// Pieces that a holder was asked for and that aren't here yet. They come in order, and one request is answered before the next is made.
 final class AskedPieces: Sendable {
-  /// Most bytes of pieces that are asked for together with the share.
+  /// Bytes of pieces that are asked for together with the share.
   static let aheadLimit = 65_536
 
   private let request: UInt64
@@ -68,10 +66,10 @@ final class AskedPieces: Sendable {
     self.pieceCount = pieceCount
   }
 
-  /// The piece that comes next, if one was asked for.
+  /// Nil if none was asked for.
   var next: UInt64? { range.withLock { $0.isEmpty ? nil : $0.lowerBound } }
 
-  /// It has come; whether it was the last one.
+  /// The next one has come; returns whether it was the last.
   func came() -> Bool {
     range.withLock { range in
       range = range.dropFirst()
@@ -79,7 +77,7 @@ final class AskedPieces: Sendable {
     }
   }
 
-  /// Asks for pieces, and says goodbye behind the last one.
+  /// Asks for pieces, and says goodbye with the request for the last one.
   func ask(_ first: UInt64, _ count: UInt32, _ conversation: Conversation) async throws(LinkFailure) {
     let count = min(count, PieceRequest.countLimit)
     try await conversation.send(PieceRequest(request: request, first: first, count: count))
@@ -90,7 +88,7 @@ final class AskedPieces: Sendable {
     hasSaidGoodbye.withLock { $0 = true }
   }
 
-  /// Whether all that was asked for has come, and nothing more will be.
+  /// Whether all has come, and nothing more can be asked for.
   var isOver: Bool { hasSaidGoodbye.withLock { $0 } && next == nil }
 
   /// How many pieces from `first` on are asked for together with the share.

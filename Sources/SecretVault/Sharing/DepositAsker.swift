@@ -1,9 +1,9 @@
-package import VaultProtocol
+import VaultProtocol
 
-/// "Would you take a fragment of this size?"
+/// Asks whether a peer would take a fragment of this size.
 struct ProbeAsker: Asker {
   let byteCount: UInt64
-  /// What was asked about follows, as a rule.
+  /// The deposit follows as a rule.
   var behind: ConversationEnd { .kept }
 
   func ask(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) {
@@ -15,47 +15,38 @@ struct ProbeAsker: Asker {
   }
 }
 
-/// A share to be left with a peer. All of it is stored already; nothing here can open the share.
-package struct DepositAsker: Sendable {
-  /// The signed header.
-  package let header: SecretHeader
-  /// The share's number.
-  package let index: UInt8
-  /// The share, sealed to the recipient.
-  package let sealedShare: [UInt8]
-  /// Reads a piece of the fragment.
-  package let piece: @Sendable (UInt64) throws -> [UInt8]
+/// Leaves a share with a peer. All of it is stored already; nothing here can open the share.
+struct DepositAsker: Asker {
+  let header: SecretHeader
+  let index: UInt8
+  /// Sealed to the recipient.
+  let sealedShare: [UInt8]
+  let piece: @Sendable (UInt64) throws -> [UInt8]
   /// Told of bytes as they are sent.
-  package let progress: @Sendable (Int) -> Void
-  /// Told, again and again, that the peer's user is asked, for at most so many seconds more. What it throws ends the delivery.
-  package var asking: @Sendable (UInt64) throws -> Void = { _ in }
+  let progress: @Sendable (Int) -> Void
+  /// Told repeatedly that the peer's user is asked, for at most so many seconds more. What it throws ends the delivery.
+  var asking: @Sendable (UInt64) throws -> Void = { _ in }
   /// What is said about the other holders in the same session, once the share is there.
-  package var introduction: IntroductionAsker?
-}
+  var introduction: IntroductionAsker?
 
-extension DepositAsker: Asker {
   var byteCount: UInt64 { header.dispersal.fragmentByteCount }
 
   func ask(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) {
-    try await conversation.send(
-      Offer(request: id, index: index, sealedShare: sealedShare, header: header.bytes))
+    try await conversation.send(Offer(request: id, index: index, sealedShare: sealedShare, header: header.bytes))
     let count = header.dispersal.stripeCount
     let ahead = conversation.isNearby && conversation.isWilling ? try await sendAhead(id, conversation) : 0
-    // Taking an interrupted deposit up again, the holder reads all that it has: some seconds a gigabyte.
-    let size = header.dispersal.fragmentByteCount
-    let patience = 2 + Int(clamping: size / (256 << 20))
+    // To resume a deposit, the holder reads all that it has: some seconds a gigabyte.
+    let patience = 2 + Int(clamping: byteCount / (256 << 20))
     let answer = try await decision(id, conversation, patience: patience)
     let first: UInt64
     switch answer.verdict {
     case .asking: throw LinkFailure(.misbehaved, "did not say whether it takes the share")
     case .refused(let reason): throw .refused(reason)
     case .complete:
-      // Where all was sent ahead, this was too.
+      // If all was sent ahead, so was the introduction.
       let isSaid = ahead > 0 && ahead == count
-      try await hear(
-        id, conversation,
-        isSaid: isSaid ? try await mayIntroduce(conversation) : try await say(id, conversation))
-      return
+      return try await hear(
+        id, conversation, isSaid: isSaid ? try await mayIntroduce(conversation) : try await say(id, conversation))
     case .wants(let from): first = from
     }
     guard first <= count else { throw LinkFailure(.misbehaved, "asked for pieces that don't exist") }
@@ -71,10 +62,8 @@ extension DepositAsker: Asker {
     try await hear(id, conversation, isSaid: try await mayIntroduce(conversation))
   }
 
-  /// The first pieces go out behind the offer, and the end behind them if these are all, to a holder that has just said that it would take them.
-  private func sendAhead(
-    _ id: UInt64, _ conversation: Conversation
-  ) async throws(LinkFailure) -> UInt64 {
+  /// Sends the first pieces, and the end if these are all, to a holder that has just said that it would take them. Returns their number.
+  private func sendAhead(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> UInt64 {
     let plan = header.dispersal
     let ahead = Offer.countAhead(plan.stripeCount) { plan.pieceByteCount($0) }
     for number in 0..<ahead { _ = try await send(number, id, conversation) }
@@ -83,9 +72,7 @@ extension DepositAsker: Asker {
   }
 
   /// Sends a piece and returns its size.
-  private func send(
-    _ number: UInt64, _ id: UInt64, _ conversation: Conversation
-  ) async throws(LinkFailure) -> Int {
+  private func send(_ number: UInt64, _ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> Int {
     let bytes: [UInt8]
     do { bytes = try piece(number) } catch { throw LinkFailure(local: error) }
     try await conversation.send(Piece(request: id, number: number, bytes: bytes))
@@ -93,15 +80,14 @@ extension DepositAsker: Asker {
     return bytes.count
   }
 
-  /// The end of a deposit is the end of what this side has to say, but for who the other holders are.
+  /// After the end of a deposit only the other holders are named.
   private func end(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) {
     try await conversation.send(DepositEnd(request: id))
     if try await mayIntroduce(conversation) { _ = try await say(id, conversation) }
     try await conversation.endAsking()
   }
 
-  /// The holder's answer to an offer, after its user was asked if need be. The holder says how long that may take, and repeats
-  /// it before the usual time for an answer is over.
+  /// The holder's answer to an offer. While its user is asked, the holder says repeatedly how long that may take.
   private func decision(
     _ id: UInt64, _ conversation: Conversation, patience: Int
   ) async throws(LinkFailure) -> OfferAnswer {
@@ -122,12 +108,12 @@ extension DepositAsker: Asker {
     }
   }
 
-  /// Most times that a holder may say that it still asks: one each five seconds for an hour, and some more.
+  /// How often a holder may say that it still asks: each five seconds for an hour, and some more.
   private static let wordLimit = 1000
 
   // MARK: - Who the other holders are
 
-  /// Whether the peer takes what is said here about the other holders. Asked once it has said something.
+  /// Whether there is an introduction that the peer takes. To be asked once the peer has said something.
   private func mayIntroduce(_ conversation: Conversation) async throws(LinkFailure) -> Bool {
     guard let introduction, conversation.byteLimit.map({ UInt64(introduction.sealed.count) <= $0 }) ?? true else {
       return false
@@ -135,26 +121,21 @@ extension DepositAsker: Asker {
     return try await conversation.greeting().offers(.introductions)
   }
 
-  /// Says who the other holders are, if the peer takes that. False if it doesn't.
+  /// Names the other holders. False if the peer doesn't take that.
   private func say(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> Bool {
     guard let introduction, try await mayIntroduce(conversation) else { return false }
     try await conversation.send(introduction.message(id))
     return true
   }
 
-  /// Hears what has become of it. The share is there in any case: a failure here only means that it is said again.
-  private func hear(
-    _ id: UInt64, _ conversation: Conversation, isSaid: Bool
-  ) async throws(LinkFailure) {
+  /// Hears what became of the introduction. The share is there in any case: after a failure it is only said again.
+  private func hear(_ id: UInt64, _ conversation: Conversation, isSaid: Bool) async throws(LinkFailure) {
     guard let introduction else { return }
     guard isSaid else {
       let isTooLarge = conversation.byteLimit.map { UInt64(introduction.sealed.count) > $0 } ?? false
-      return introduction.settle(
-        isTooLarge ? .refused(.bluetoothLimit) : .tooOld(conversation.recipient.name))
+      return introduction.settle(isTooLarge ? .refused(.bluetoothLimit) : .tooOld(conversation.recipient.name))
     }
-    do {
-      introduction.settle(try await IntroductionAsker.result(id, conversation))
-    } catch {
+    do { introduction.settle(try await IntroductionAsker.result(id, conversation)) } catch {
       introduction.settle(error)
     }
   }

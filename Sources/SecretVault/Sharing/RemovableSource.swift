@@ -1,11 +1,11 @@
 import Glibc
 
-/// A source file that is to be removed once its secret no longer needs it: this very file, not whatever has its name then.
+/// A source file to be removed once it is shared: this very file, not whatever has its name then.
 struct RemovableSource: Sendable {
   private let path: String
   private let fingerprint: FileFingerprint
 
-  /// Refuses, before anything is shared, what can't be removed by its name.
+  /// Throws, before anything is shared, if it can't be removed by its name.
   init?(_ source: ShareSource, _ opened: any PlaintextSource) throws {
     guard case .file(let path) = source, let file = opened as? FileSource else { return nil }
     var status = stat()
@@ -19,7 +19,7 @@ struct RemovableSource: Sendable {
     fingerprint = file.fingerprint
   }
 
-  /// Removes the file. Returns why it is still there, or nil.
+  /// Returns why the file is still there, or nil.
   func remove() -> String? {
     do {
       return try fingerprint.remove(path)
@@ -31,7 +31,7 @@ struct RemovableSource: Sendable {
 }
 
 extension ShareReport {
-  /// The same report where the source stays, although enough shares are placed.
+  /// Where the source stays although enough shares are placed.
   var keepingSource: ShareReport {
     var report = self
     report.sourceRemovalFailure =
@@ -39,13 +39,10 @@ extension ShareReport {
     return report
   }
 
-  /// The same report after the source has been removed, or has not.
   func removing(_ source: RemovableSource) -> ShareReport {
-    let failure = source.remove()
-    return ShareReport(
-      id: id, description: description, threshold: threshold, shareCount: shareCount, keepsOwnShare: keepsOwnShare,
-      deliveries: deliveries, leftOut: leftOut, sourceRemoved: failure == nil, sourceRemovalFailure: failure,
-      listensNowhere: listensNowhere, isOwnAddressUnknown: isOwnAddressUnknown,
-      areHoldersIntroduced: areHoldersIntroduced)
+    var report = self
+    report.sourceRemovalFailure = source.remove()
+    report.sourceRemoved = report.sourceRemovalFailure == nil
+    return report
   }
 }

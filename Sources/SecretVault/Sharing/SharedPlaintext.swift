@@ -3,15 +3,13 @@ import ShamirKit
 import Sodium
 import WireCodec
 
-/// What is being shared, opened: its header, its bytes, and its password if it has one. Ends with the dealing.
 final class SharedPlaintext {
-  /// The bytes.
   let body: any PlaintextSource
   private let header: PayloadHeader
   private let password: SharePassword?
   private let makeExtensions: SecretContent.HeaderExtensions?
 
-  /// Opens the source of a request. A stream is read to its end.
+  /// A stream is read to its end.
   init(_ request: ShareRequest, stagingFolder: String) throws {
     password = request.password
     switch request.source {
@@ -44,7 +42,6 @@ final class SharedPlaintext {
 
   var kind: PayloadKind { header.kind }
 
-  /// Exact number of bytes that it has once encrypted.
   var ciphertextByteCount: UInt64 {
     get throws(PayloadError) {
       try PayloadSealer.ciphertextByteCount(
@@ -52,20 +49,20 @@ final class SharedPlaintext {
     }
   }
 
-  /// Begins to encrypt it. With a password this takes scrypt's time and memory, and the password.
+  /// With a password this takes scrypt's time and memory, and consumes the password.
   func sealer(under key: consuming SecretBytes) throws -> PayloadSealer {
     let layer = try password?.layer()
     return try PayloadSealer(key: key, header: header, bodyByteCount: body.byteCount, password: layer)
   }
 
-  /// What stands in the public header of the secret with that id beside the usual parts.
+  /// Of the public header of the secret with this id.
   func extensions(_ id: SecretID) throws -> Extensions {
     guard let makeExtensions, let memory = body as? MemorySource else { return Extensions() }
     return try makeExtensions(id, memory.bytes)
   }
 }
 
-/// Bytes that lie in secret memory.
+/// Bytes in secret memory.
 final class MemorySource: PlaintextSource {
   let bytes: SecretBytes
   private var position = 0

@@ -7,7 +7,7 @@ import VaultStore
 
 /// Dealing: from a plaintext source to fragments, a signed header and sealed shares.
 extension Sharing {
-  /// What is kept of a dealing: nothing in it opens a share but the own one.
+  /// What is kept of a dealing. Only the own share can be opened with it.
   struct DealtRecords: ~Copyable {
     let header: SecretHeader
     let secret: SecretRecord
@@ -18,8 +18,8 @@ extension Sharing {
     let policy: String?
   }
 
-  /// Deals shares, encrypts and disperses the file, and seals every share to its holder. Key, polynomials and salts are
-  /// wiped when this returns: only then is anything committed, and so only then can a daemon beside this command send.
+  /// Deals shares, encrypts and disperses the file, and seals each share to its holder. Key, polynomials and salts are wiped when this
+  /// returns; only then is anything committed, and can a daemon send it.
   func makeRecords(
     _ request: ShareRequest, _ recipients: [PeerRecord], _ source: SharedPlaintext,
     _ events: @escaping @Sendable (ShareEvent) -> Void
@@ -45,7 +45,7 @@ extension Sharing {
     var holders: [(name: String, keys: CardKeys)] = []
     if request.keepsOwnShare { holders.append((try core.ownCard().label, identity.keys)) }
     for peer in recipients { holders.append((peer.name, try directory.storedCard(peer).keys)) }
-    let salts = try makeSalts(count)
+    let salts = try freshSecret(count * HolderRow.saltByteCount)
     let rows = try holders.enumerated().map { (position, holder) throws in
       try Self.row(id, position, holder.keys.digest, salts)
     }
@@ -56,8 +56,7 @@ extension Sharing {
         SecretHeader.Content(
           nonce: nonce, kind: source.kind.rawValue, scheme: scheme, createdAt: environment.now(),
           ciphertextByteCount: total, description: request.description ?? "", labels: labels,
-          commitments: dealing.commitments, roots: roots, rows: rows,
-          extensions: extensions),
+          commitments: dealing.commitments, roots: roots, rows: rows, extensions: extensions),
         by: identity)
     } catch {
       throw VaultError(.other, "the secret's header could not be signed: \(error)")
@@ -65,7 +64,7 @@ extension Sharing {
     return try records(header, dealing, salts, recipients, holders.map(\.keys), request, staging, plan)
   }
 
-  /// Makes everything durable: first the fragments, then all else in one transaction.
+  /// First the fragments, then all else in one transaction.
   func commit(
     _ records: borrowing DealtRecords, _ recipients: [PeerRecord], _ events: @Sendable (ShareEvent) -> Void
   ) throws {
@@ -91,15 +90,9 @@ extension Sharing {
   private func makeSealer(
     _ dealing: borrowing Dealing, _ id: SecretID, _ source: SharedPlaintext
   ) throws -> PayloadSealer {
-    do {
-      return try source.sealer(under: try dealing.fileKey(for: id))
-    } catch {
+    do { return try source.sealer(under: try dealing.fileKey(for: id)) } catch {
       throw error as? VaultError ?? VaultError(.other, "encrypting can't begin: \(error)")
     }
-  }
-
-  private func makeSalts(_ count: Int) throws -> SecretBytes {
-    try freshSecret(count * HolderRow.saltByteCount)
   }
 
   private static func salt(_ position: Int, _ salts: borrowing SecretBytes) throws -> SecretBytes {
@@ -113,14 +106,12 @@ extension Sharing {
     _ id: SecretID, _ position: Int, _ card: Digest, _ salts: borrowing SecretBytes
   ) throws -> Digest {
     let salt = try salt(position, salts)
-    do {
-      return try HolderRow.digest(secret: id, index: UInt8(position + 1), card: card, salt: salt.bytes)
-    } catch {
+    do { return try HolderRow.digest(secret: id, index: UInt8(position + 1), card: card, salt: salt.bytes) } catch {
       throw VaultError(.other, "hashing failed")
     }
   }
 
-  /// A name cut to what a label may have, between characters.
+  /// The name, cut between characters to the length of a label.
   private static func label(_ name: String) -> String {
     var label = name
     while label.utf8.count > SecretHeader.labelByteLimit { label.removeLast() }
@@ -153,7 +144,7 @@ extension Sharing {
           recipient: peer.digest, kind: DeliveryKind.deposit, secretID: id, index: index, payload: sealed,
           hasFragment: true, nextAttemptAt: now + OutboxRecord.lease, createdAt: now))
     }
-    // Behind the shares, and durable with them.
+    // After the shares, and durable with them.
     outbox += try introductions.introductions(header, recipients, first: first)
     let trailer = try MerkleLayout(leafCount: plan.stripeCount).totalByteCount
     guard let byteCount = Int64(exactly: plan.fragmentByteCount), let trailerByteCount = Int64(exactly: trailer),
@@ -177,10 +168,8 @@ extension Sharing {
       policy: request.policy)
   }
 
-  /// Share and salt of the own share, as the store keeps them.
-  private func ownShareRecord(
-    _ dealing: borrowing Dealing, _ salts: borrowing SecretBytes
-  ) throws -> SecretBytes {
+  /// As the store keeps it.
+  private func ownShareRecord(_ dealing: borrowing Dealing, _ salts: borrowing SecretBytes) throws -> SecretBytes {
     let share = try dealing.vaultShare(1)
     let salt = try Self.salt(0, salts)
     return try HeldShare.record(share: share, salt: salt)
@@ -199,10 +188,8 @@ extension Dealing {
 }
 
 extension HeldShare {
-  /// Share (64 bytes) and salt (32 bytes) one after the other.
-  static func record(
-    share: borrowing KeyShare, salt: borrowing SecretBytes
-  ) throws -> SecretBytes {
+  /// Share (64 bytes) and salt (32 bytes).
+  static func record(share: borrowing KeyShare, salt: borrowing SecretBytes) throws -> SecretBytes {
     do {
       var record = try SecretBytes(zeros: KeyShare.byteCount + HolderRow.saltByteCount)
       record.withUnsafeMutableBytes { target in

@@ -1,15 +1,12 @@
-import PeerAuth
-import ShamirKit
-import Sodium
 import Synchronization
 import VaultProtocol
 import VaultStore
 
 extension Sharing {
-  /// Milliseconds after which it is made to last longer.
+  /// Milliseconds after which a lease is extended.
   static let leaseRenewal: Int64 = 20 * 1000
 
-  /// Tries each delivery once, many at a time, and notes what became of it.
+  /// Tries each delivery once, many at a time.
   func deliver(_ entries: [OutboxRecord], events: @escaping @Sendable (ShareEvent) -> Void) async {
     let total = entries.reduce(UInt64(0)) { $0 + (fragmentSize($1) ?? 0) }
     let sent = ByteCounter()
@@ -37,7 +34,7 @@ extension Sharing {
     return (try? database.fragment(of: id, index: index)).flatMap { $0 }.map { UInt64(max(0, $0.byteCount)) }
   }
 
-  /// One attempt. Nil if somebody else is at it.
+  /// One attempt. Nil if another program is at it.
   func deliver(
     _ entry: OutboxRecord, asking: @escaping @Sendable (_ peer: String, _ seconds: UInt64) -> Void = { _, _ in },
     progress: @escaping @Sendable (Int) -> Void
@@ -46,11 +43,9 @@ extension Sharing {
     let index = entry.entry.index ?? 0
     var name = "a peer"
     do {
-      guard let peer = try database.peer(entry.entry.recipient),
-        let id = entry.entry.secretID
-      else { return nil }
+      guard let peer = try database.peer(entry.entry.recipient), let id = entry.entry.secretID else { return nil }
       name = peer.name
-      // Whoever has taken it since it was read has moved its time.
+      // Another program that has claimed it since has moved its time.
       let claimed = try database.claimDelivery(
         entry.id, at: max(now, entry.nextAttemptAt), retryAt: max(now, entry.nextAttemptAt) + OutboxRecord.lease)
       guard claimed else { return nil }
@@ -71,7 +66,7 @@ extension Sharing {
     }
   }
 
-  /// What comes of a delivery that the daemon or another command is at: whoever shares wants to know. Nil if it is gone.
+  /// What comes of a delivery that the daemon or another command is at. Nil if it is gone.
   private func outcomeElsewhere(of entry: OutboxRecord) async -> Delivery? {
     guard let peer = try? database.peer(entry.entry.recipient) else { return nil }
     let index = entry.entry.index ?? 0
@@ -84,7 +79,7 @@ extension Sharing {
       case .refused: state = .refused
       case .cancelled: state = .cancelled
       case .waiting:
-        // A taker's lease only grows, and its end is at most two leases ahead; a failed attempt notes why and when to try again.
+        // A lease in use only grows, and ends at most two leases ahead; a failed attempt notes why and when to try again.
         let hasFailed = now.nextAttemptAt < before.nextAttemptAt || now.lastError != before.lastError
         let left = now.nextAttemptAt - environment.now()
         if !hasFailed, (1...2 * OutboxRecord.lease).contains(left) {
@@ -108,9 +103,9 @@ extension Sharing {
     _ entry: OutboxRecord, id: [UInt8], index: Int, asking: @escaping @Sendable (UInt64) -> Void,
     progress: @escaping @Sendable (Int) -> Void
   ) throws -> DepositAsker {
-    guard let record = try database.secret(id),
-      let number = UInt8(exactly: index)
-    else { throw VaultError(.damaged, "the secret of a waiting share is missing") }
+    guard let record = try database.secret(id), let number = UInt8(exactly: index) else {
+      throw VaultError(.damaged, "the secret of a waiting share is missing")
+    }
     let header = try directory.header(of: record)
     let reader = try database.openFragment(of: id, index: index)
     let lease = Lease(of: entry.id, from: environment.now())
@@ -130,26 +125,26 @@ extension Sharing {
     return job
   }
 
-  /// Makes a delivery's lease last while it gets on. Throws if there is nothing to deliver any more.
+  /// Extends a lease while the delivery makes progress. Throws if it was cancelled.
   private func keep(_ lease: Lease) throws {
     let now = environment.now()
     guard lease.isDue(at: now) else { return }
     let isWaiting: Bool
     do { isWaiting = try database.extendLease(lease.delivery, until: now + OutboxRecord.lease) } catch {
-      // Worth no interruption: at worst somebody else tries the same, and is told that the holder is busy.
+      // No reason to stop: at worst another program tries the same, and hears that the holder is busy.
       environment.log.error("the lease of a delivery could not be extended: \(error)")
       return
     }
     guard isWaiting else { throw VaultError(.refused, "it was cancelled meanwhile") }
   }
 
-  /// Notes what became of a delivery by the route of this name.
+  /// Notes the outcome of a delivery by this route.
   func settle(
     _ entry: OutboxRecord, _ peer: PeerRecord, _ id: [UInt8], _ index: Int, _ outcome: Result<Void, LinkFailure>,
     route: String = "session"
   ) throws -> Delivery {
     let secret = try? database.secret(id)
-    let header = try? secret.map { record in try self.directory.header(of: record) }
+    let header = try? secret.map { record in try directory.header(of: record) }
     switch outcome {
     case .success:
       try database.settleDelivered(entry.id, route: route)
@@ -172,11 +167,11 @@ extension Sharing {
     }
   }
 
-  /// Refusals that another attempt, or another way, may not meet.
+  /// Refusals that may pass.
   private static let passing: Set<RefusalReason> = [.busy, .diskFull, .internalFailure, .bluetoothLimit]
 }
 
-/// When the lease of a delivery in progress was last extended.
+/// The lease of a delivery in progress.
 private final class Lease: Sendable {
   let delivery: Int64
   private let extendedAt: Mutex<Int64>
@@ -187,7 +182,7 @@ private final class Lease: Sendable {
     extendedAt = Mutex(time)
   }
 
-  /// Whether the peer's user wasn't asked before in this delivery; counts as asked.
+  /// Whether the peer's user wasn't asked before; counts as asked.
   func isFirstWord() -> Bool {
     hasAsked.withLock { hasAsked in
       defer { hasAsked = true }
@@ -195,7 +190,7 @@ private final class Lease: Sendable {
     }
   }
 
-  /// Whether it is time to extend it; counts as done. A clock that was set back counts as time, too.
+  /// Whether it is to be extended, or the clock was set back; counts as extended.
   func isDue(at now: Int64) -> Bool {
     extendedAt.withLock { last in
       guard !(0..<Sharing.leaseRenewal).contains(now - last) else { return false }
@@ -205,7 +200,6 @@ private final class Lease: Sendable {
   }
 }
 
-/// Bytes sent over all deliveries.
 final class ByteCounter: Sendable {
   private let total = Mutex<UInt64>(0)
 

@@ -2,10 +2,10 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// How a dealer's word on the other holders reaches each: behind its share, in the same session, or later by itself.
+/// Introductions of holders go after their shares, in the same session, or later by themselves.
 extension Sharing {
-  /// Makes the introductions that are missing, of one secret or of all: it was shared while introductions were off, or by an earlier
-  /// program, or was taken up from the files beside the database, which don't have them.
+  /// Makes missing introductions, of one secret or of all: it was shared while introductions were off, or by an earlier version, or was
+  /// restored from the files beside the database, which don't have them.
   func completeIntroductions(ofSecret only: [UInt8]? = nil) {
     guard introductions.usesIntroductions else { return }
     let shares: [OutboxRecord]
@@ -22,31 +22,26 @@ extension Sharing {
   }
 
   private func introduce(_ shares: [OutboxRecord], of id: [UInt8]) throws {
-    guard let record = try database.secret(id), record.origin == .dealt else {
-      return
-    }
+    guard let record = try database.secret(id), record.origin == .dealt else { return }
     let header = try directory.header(of: record)
     guard header.labels != nil else { return }
     let holders = try introductions.knownHolders(of: record)
     for share in shares {
-      guard let peer = try database.peer(share.entry.recipient),
-        let index = share.entry.index,
+      guard let peer = try database.peer(share.entry.recipient), let index = share.entry.index,
         let entry = try introductions.introduction(header, to: peer, index: index, holders, at: environment.now())
       else { continue }
       try database.addIntroduction(entry)
     }
   }
 
-  /// Ids of secrets that were shared here and whose holders haven't all taken who the others are, although they have their shares.
+  /// Ids of secrets whose holders have their shares but haven't all taken their introductions.
   package func secretsWithWaitingIntroductions() throws -> Set<String> {
     guard introductions.usesIntroductions else { return [] }
     completeIntroductions()
-    return Set(
-      try database.waitingIntroductions()
-        .compactMap { $0.entry.secretID.map { hexadecimal($0) } })
+    return Set(try database.waitingIntroductions().compactMap { $0.entry.secretID.map { hexadecimal($0) } })
   }
 
-  /// Delivers introductions that wait although their shares are delivered, of one secret or of all.
+  /// Of one secret or of all.
   func deliverIntroductions(ofSecret id: [UInt8]?) async {
     guard introductions.usesIntroductions, let waiting = try? database.waitingIntroductions() else { return }
     let wanted = waiting.filter { id == nil || $0.entry.secretID == id }
@@ -77,7 +72,6 @@ extension Sharing {
       environment.log.error("an introduction could not be delivered: this device \(VaultCore.words(error))")
     }
   }
-
 }
 
 extension IntroductionAsker: Asker {

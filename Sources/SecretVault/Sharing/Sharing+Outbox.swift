@@ -3,7 +3,7 @@ import Synchronization
 import VaultStore
 
 extension Sharing {
-  /// Between two looks at the outbox while something waits there: its recipient may call at any moment.
+  /// Between two looks at the outbox while something waits there.
   private static let pause = Duration.seconds(1)
 
   /// Retries with backoff until the task is cancelled: the daemon's part.
@@ -16,7 +16,7 @@ extension Sharing {
     }
   }
 
-  /// Commits lines of the log a moment after they were noted, so that many have one commit.
+  /// Commits lines of the audit log a moment late, so that many have one commit.
   private func keepLog() async {
     while true {
       let seen = database.auditPulse.count
@@ -30,7 +30,7 @@ extension Sharing {
     }
   }
 
-  /// Whether secrets without a policy of their own are released by more than a proof; also if the settings can't be read.
+  /// Whether secrets without an own policy need more than a proof to be released; true if the settings can't be read.
   private var asksByDefault: Bool {
     let values = try? core.settingsFile.load()
     let usual = SettingKey.releasePolicy.defaultValue
@@ -48,15 +48,15 @@ extension Sharing {
       var pause: Duration?
       do {
         if now - cleanedAt > 3_600_000 {
-          // Once an hour also where it fails: deliveries go on meanwhile.
+          // Once an hour even if it fails: deliveries go on meanwhile.
           cleanedAt = now
           directory.note(takenUp: try database.clean(at: now).takenUp)
           completeIntroductions()
-          // A clock that is set back later is found out by this. Where nothing is ever asked, no time matters.
+          // Detects a clock that is set back later. Where consent is never asked, no time matters.
           if try database.hasPolicies() || asksByDefault { try database.advanceConsentClock(to: now) }
         }
         if now - prunedAt > 60_000 {
-          // Peers may cause lines by the thousand.
+          // Peers may cause thousands of lines.
           try database.pruneAuditLog(keeping: VaultDatabase.auditLineLimit)
           prunedAt = now
         }
@@ -70,7 +70,7 @@ extension Sharing {
         }
         for entry in try database.dueDeliveries(at: now, limit: contactConcurrency - running.count) {
           guard running.insert(entry.id) else { continue }
-          // Each by itself: a peer that takes its time holds up nobody else.
+          // Each in its own task: a slow peer holds up nobody else.
           group.addTask { [self] in
             if entry.entry.kind == DeliveryKind.introduction {
               await deliverIntroduction(entry)
@@ -89,7 +89,7 @@ extension Sharing {
   }
 }
 
-/// Whose pauses were ended lately: a peer that calls again and again isn't dialled each time.
+/// Peers whose pauses were ended lately: one that calls again and again isn't dialled each time.
 struct ReturningPeers {
   /// Milliseconds until the pauses for a peer end once more.
   static let pause = 30_000.0
@@ -105,13 +105,12 @@ struct ReturningPeers {
   }
 }
 
-/// Deliveries that the daemon is at.
 private final class RunningDeliveries: Sendable {
   private let ids = Mutex<Set<Int64>>([])
 
   var count: Int { ids.withLock { $0.count } }
 
-  /// False if it is among them already.
+  /// False if it is in progress already.
   func insert(_ id: Int64) -> Bool { ids.withLock { $0.insert(id).inserted } }
 
   func remove(_ id: Int64) { ids.withLock { _ = $0.remove(id) } }

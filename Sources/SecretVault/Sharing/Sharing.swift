@@ -23,7 +23,6 @@ package final class Sharing: Room {
     self.post = post
   }
 
-  /// Splits and hands out a file.
   package func share(
     _ request: ShareRequest, events: @escaping @Sendable (ShareEvent) -> Void
   ) async throws -> ShareReport {
@@ -49,11 +48,10 @@ package final class Sharing: Room {
   private func share(
     checked request: ShareRequest, _ events: @escaping @Sendable (ShareEvent) -> Void
   ) async throws -> ShareReport {
-    // When this returns, source, key and shares are gone from memory: what is left to do can't open the file any more.
+    // When this returns, source, key and shares are gone from memory.
     let dealt = try await dealToWilling(request, events)
     events(.sealed(id: dealt.header.id.description))
-    record(
-      .shared, secret: dealt.header, detail: "\(request.threshold) of \(dealt.header.scheme.shareCount)")
+    record(.shared, secret: dealt.header, detail: "\(request.threshold) of \(dealt.header.scheme.shareCount)")
     let entries = try database.deliveries(ofSecret: dealt.header.id.bytes)
     await deliver(entries, events: events)
     let report = try report(dealt.header.id.bytes, leftOut: dealt.leftOut)
@@ -64,7 +62,7 @@ package final class Sharing: Room {
   private struct Dealt {
     let header: SecretHeader
     let leftOut: [String]
-    /// The source file, if it is to be removed, as it was when it was read.
+    /// As it was when it was read.
     let removable: RemovableSource?
   }
 
@@ -83,7 +81,7 @@ package final class Sharing: Room {
     }
     let plan = SharePlan(
       threshold: request.threshold, shareCount: count,
-      // As they are now: some have proved their keys in these moments.
+      // As they are now: some have just proved their keys.
       recipients: try recipients.map { try directory.summary(try database.peer($0.digest) ?? $0) },
       keepsOwnShare: request.keepsOwnShare)
     events(.plan(plan))
@@ -101,7 +99,7 @@ package final class Sharing: Room {
     let now = environment.now()
     let only = try reference.map { text in try directory.resolve(text) }
     completeIntroductions(ofSecret: only?.id)
-    // Due to this command alone: the daemon keeps its hands off for the time of a lease.
+    // Due to this command alone: the daemon waits for the time of a lease.
     _ = try database.makeDue(secret: only?.id, at: now + OutboxRecord.lease, includingRefused: true)
     let due = try database.waitingDeliveries().filter { only == nil || $0.entry.secretID == only?.id }
     await deliver(due, events: events)
@@ -143,8 +141,8 @@ package final class Sharing: Room {
     }
   }
 
-  /// A session with every peer before anything is dealt. Returns those that refuse and that nobody has chosen; one that was chosen and
-  /// refuses ends it all. Who isn't there now is waited for, whether or not it was ever met.
+  /// Asks every peer before anything is dealt. Returns those that refuse and that nobody has chosen; a chosen one that refuses ends it all.
+  /// Those that can't be reached get their shares later.
   private func contact(
     _ chosen: [PeerRecord], _ request: ShareRequest, _ source: SharedPlaintext,
     _ events: @escaping @Sendable (ShareEvent) -> Void
@@ -168,9 +166,7 @@ package final class Sharing: Room {
     return refusing
   }
 
-  private func fragmentByteCount(
-    _ request: ShareRequest, _ peers: Int, _ source: SharedPlaintext
-  ) throws -> UInt64 {
+  private func fragmentByteCount(_ request: ShareRequest, _ peers: Int, _ source: SharedPlaintext) throws -> UInt64 {
     do {
       return try DispersalPlan(
         dataCount: request.threshold, fragmentCount: peers + (request.keepsOwnShare ? 1 : 0),
@@ -201,7 +197,7 @@ package final class Sharing: Room {
 }
 
 extension LinkFailure {
-  /// Whether the peer has neither refused nor shown itself to be somebody else: its share can wait for it.
+  /// Whether the share can wait for the peer.
   fileprivate var mayPass: Bool {
     kind == .unreachable || kind == .cutOff || kind == .slow || refusal == .busy
   }
