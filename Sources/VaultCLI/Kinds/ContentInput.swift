@@ -13,11 +13,13 @@ enum ContentInput {
       let empty = try SecretText.memory(0)
       return Held<SecretBytes>(try Editor().edit(empty, limit: NewContent.noteByteLimit, vault, console))
     }
-    guard let text = held.take(), !NewContent.isBlank(text.bytes) else {
+    guard let text = held.take(), !isBlank(text) else {
       throw VaultError(.interrupted, "the text is empty; nothing was done")
     }
     return try .note(text, title: title)
   }
+
+  private static func isBlank(_ text: borrowing SecretBytes) -> Bool { NewContent.isBlank(text.bytes) }
 
   /// A contact from a vCard in a file or standard input, or asked for if none is named.
   static func contact(_ file: String?, _ console: Console) throws -> NewContent {
