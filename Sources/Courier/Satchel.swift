@@ -27,12 +27,10 @@ package struct Satchel: Sendable {
   private var names: [ParcelKey: Set<CopyKey>] = [:]
   var costs: [DeviceKey: Int] = [:]
   var strangers: Set<DeviceKey> = []
-  /// Room that is taken.
   package internal(set) var cost = 0
   var strangerCost = 0
   var costByParcel: [CopyKey: Int] = [:]
 
-  package init() {}
   func cost(of giver: DeviceKey) -> Int { costs[giver, default: 0] }
 
   func taking(_ parcel: CarriedParcel, _ limits: CarryingLimits) -> Taking {

@@ -5,12 +5,10 @@ import Glibc
 /// `http://` is taken for this machine itself only (a loopback address, or `localhost`): keys of access go with every request.
 /// What libcurl would read in another way than it is written (a dot segment, a percent sign in a name) is refused.
 package struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
-  /// Longest text that is looked at.
   package static let textLimit = 512
 
   /// The address in its normal form, without a slash at its end.
   package let description: String
-  /// Whether it is this machine.
   package let isLocal: Bool
 
   /// Throws ``HTTPError/invalidAddress(_:)`` or ``HTTPError/insecureAddress``.
