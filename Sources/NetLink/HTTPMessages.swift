@@ -68,12 +68,10 @@ extension HTTPRequest {
     return value
   }
 
-  /// Longest body of a message with the answer.
   package var answerFrameLimit: Int { answerLimit + HTTPAnswer.headByteCount }
 }
 
 extension HTTPAnswer {
-  /// What stands ahead of what the server sent.
   static let headByteCount = 2 + 1 + 4
 
   private var head: [UInt8] {

@@ -70,7 +70,7 @@ extension XMPPConnection {
       do throws(XMPPError) {
         try Self.check(name, limit: Self.nameLimit)
         try await ask(.view(putAside: name))
-      } catch .refused { continue } catch .invalidContent { continue }
+      } catch .refused {} catch .invalidContent {}
     }
     return Array(names)
   }
