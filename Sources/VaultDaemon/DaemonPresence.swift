@@ -7,11 +7,13 @@ import VaultStore
 package final class DaemonPresence: Sendable {
   private let vault: Vault
   private let startedAt = Clocks.now()
+
   private struct State {
     var lock: DaemonLock?
     var listening: [String] = []
     var bluetooth: BluetoothFacts?
   }
+
   private let state = Mutex(State())
 
   package init(_ vault: Vault) { self.vault = vault }

@@ -2,7 +2,6 @@ import Concurrency
 import Dispatch
 import Glibc
 import Logging
-import Synchronization
 import SystemBus
 
 /// Has everything locked *before* the machine sleeps, where the system's bus and logind say when: asks logind to wait a
@@ -26,8 +25,8 @@ final class SleepWatch: Sendable {
   private let stopping: (read: Int32, write: Int32)
   private let ended = DispatchSemaphore(value: 0)
 
-  /// Watches the first bus of `paths` that is there; `sleeping` is called before each sleep, `awake` after it. Nil if the system
-  /// has no thread left.
+  /// Watches the first bus of `paths` that is there; `sleeping` is called before each sleep, `awake` after it. Nil if the
+  /// system has no thread left.
   static func start(
     paths: [String], log: Logger, sleeping: @escaping @Sendable () -> Void, awake: @escaping @Sendable () -> Void
   ) -> SleepWatch? {
@@ -55,7 +54,6 @@ final class SleepWatch: Sendable {
     close(stopping.write)
   }
 
-  /// Ends the watch.
   func stop() {
     _ = write(stopping.write, "", 1)
     ended.wait()
@@ -90,7 +88,11 @@ final class SleepWatch: Sendable {
     // logind may be started anew, and then has forgotten.
     try match(&connection, Self.bus, "/org/freedesktop/DBus", Self.bus, "NameOwnerChanged", ",arg0='\(Self.login)'")
     var (lock, owner) = try inhibit(&connection)
-    defer { if lock >= 0 { close(lock) } }
+    func release() {
+      if lock >= 0 { close(lock) }
+      lock = -1
+    }
+    defer { release() }
     log.info("told before the machine goes to sleep")
     began()
     while let signal = try connection.nextSignal(orInput: stopping.read) {
@@ -98,16 +100,13 @@ final class SleepWatch: Sendable {
       case (Self.manager, "PrepareForSleep") where signal.sender == owner && signal.body == [.flag(true)]:
         sleeping()
         // That is what the machine waits for.
-        if lock >= 0 { close(lock) }
-        lock = -1
+        release()
       case (Self.manager, "PrepareForSleep") where signal.sender == owner && signal.body == [.flag(false)]:
-        if lock >= 0 { close(lock) }
-        lock = -1
+        release()
         (lock, owner) = try inhibit(&connection)
         awake()
       case (Self.bus, "NameOwnerChanged") where signal.sender == Self.bus:
-        if lock >= 0 { close(lock) }
-        lock = -1
+        release()
         (lock, owner) = try inhibit(&connection)
       default: break
       }

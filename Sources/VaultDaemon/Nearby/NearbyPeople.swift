@@ -26,15 +26,12 @@ package enum NearbyPeople {
       let choice = try BLEAdapterChoice(setting: settings.adapters)
       let equipment = try await WaitingThread.run { () throws(BLEError) in try BLEEquipment.find(choice) }
       sightings = try await BLEScan.collect(Set(names.keys), equipment, for: .seconds(seconds))
-    } catch {
-      throw VaultError(.inputOutput, "\(error)", hint: error.hint)
-    }
+    } catch { throw VaultError(.inputOutput, "\(error)", hint: error.hint) }
     var heard: [String: Heard] = [:]
     for sighting in sightings {
       guard let name = names[sighting.tag] else { continue }
       if let known = heard[name], known.strength ?? Int.min >= sighting.strength ?? Int.min { continue }
-      heard[name] = Heard(
-        strength: sighting.strength, address: sighting.address, adapter: sighting.adapter.name)
+      heard[name] = Heard(strength: sighting.strength, address: sighting.address, adapter: sighting.adapter.name)
     }
     return heard
   }

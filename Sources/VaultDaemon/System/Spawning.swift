@@ -50,25 +50,23 @@ extension ChildProcess {
       }
     }
 
-    package var input = Ends()
-    package var output = Ends()
-    package var errors = Ends()
-
-    package init() {}
+    var input = Ends()
+    var output = Ends()
+    var errors = Ends()
 
     /// Opens all three; our end of the input never blocks, so that a child that does not read cannot stop us.
-    package mutating func open() -> Bool {
+    mutating func open() -> Bool {
       guard input.open(), output.open(), errors.open() else { return false }
       return fcntl(input.write, F_SETFL, O_NONBLOCK) == 0
     }
 
-    package mutating func closeChildEnds() {
+    mutating func closeChildEnds() {
       input.closeRead()
       output.closeWrite()
       errors.closeWrite()
     }
 
-    package mutating func closeAll() {
+    mutating func closeAll() {
       closeChildEnds()
       input.closeWrite()
       output.closeRead()

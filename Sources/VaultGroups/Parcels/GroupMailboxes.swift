@@ -4,8 +4,8 @@ import Sodium
 import Synchronization
 import VaultStore
 
-/// Who in a group takes parcels there: the class `mailbox`. An object's id is the owner's tag for this group as hexadecimal digits:
-/// who knows his card sees by it that he is there. Others' tags mean nothing here, and aren't kept.
+/// Who in a group takes parcels there: the class `mailbox`. An object's id is the owner's tag for this group as hexadecimal
+/// digits: who knows his card sees by it that he is there. Others' tags mean nothing here, and aren't kept.
 final class GroupMailboxes: GroupClass {
   static let className = "mailbox"
 

@@ -25,6 +25,7 @@ final class GroupParcels: GroupClass {
     var names: [ObjectName] = []
     var peers: Set<String> = []
   }
+
   /// Groups from which parcels went since their last round.
   private let dropped = Mutex<Set<String>>([])
 
@@ -68,8 +69,8 @@ final class GroupParcels: GroupClass {
   private func take(_ bytes: [UInt8], _ name: ObjectName, in group: GroupContext) async throws(GroupError) {
     let log = vault.core.surroundings.log
     do {
-      switch try vault.intake.takeParcel(bytes, by: ParcelArrival(way: .group(folder: GroupItems.bytes(of: group.id))))
-      {
+      let arrival = try ParcelArrival(way: .group(folder: GroupItems.bytes(of: group.id)))
+      switch try vault.intake.takeParcel(bytes, by: arrival) {
       case .taken, .known: break
       case .ignored(let reason): log.info("group \(group.id): a parcel is not taken: \(reason)")
       case .full: return leave(name, in: group)
@@ -100,9 +101,7 @@ final class GroupParcels: GroupClass {
   private func leaveOfStranger(_ name: ObjectName, in group: GroupContext) throws {
     let isFirst = strangers.withLock { $0[group.id] == nil }
     // Whoever is a peer since the first of them came may be the sender of any.
-    var peers: Set<String> = []
-    if isFirst { peers = try self.peers() }
-    let known = peers
+    let known = try isFirst ? peers() : []
     strangers.withLock { strangers in
       let names = strangers[group.id]?.names ?? []
       guard names.count < Self.leftLimit, !names.contains(name) else { return }
@@ -221,7 +220,5 @@ final class GroupParcels: GroupClass {
       MarshalledObject(name: Self.name(parcel.id), content: try object.encoded(), files: object.files))
   }
 
-  private static func name(_ id: [UInt8]) -> ObjectName {
-    ObjectName(className: className, objectID: hexadecimal(id))
-  }
+  private static func name(_ id: [UInt8]) -> ObjectName { ObjectName(className: className, objectID: hexadecimal(id)) }
 }
