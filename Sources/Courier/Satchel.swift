@@ -163,9 +163,7 @@ package struct Satchel: Sendable {
     while excess > 0 || strangerExcess > 0 {
       let candidates = left.filter { one in one.key != giver && (!stranger || strangers.contains(one.key)) }
       guard let heaviest = candidates.max(by: { ($0.value, $0.key) < ($1.value, $1.key) }), heaviest.value >= after
-      else {
-        return nil
-      }
+      else { return nil }
       let queue =
         queues[heaviest.key]
         ?? parcels.values.filter { $0.from == heaviest.key }

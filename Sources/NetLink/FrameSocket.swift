@@ -106,8 +106,7 @@ package final class FrameSocket: Sendable {
   private func send(_ bytes: UnsafeRawBufferPointer) -> Fault? {
     var done = 0
     while done < bytes.count {
-      let count = Glibc.send(
-        descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done, Int32(MSG_NOSIGNAL))
+      let count = Glibc.send(descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done, Int32(MSG_NOSIGNAL))
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { return .ended }
       done += count

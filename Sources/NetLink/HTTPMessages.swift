@@ -86,9 +86,7 @@ extension HTTPAnswer {
   package func frame(_ id: UInt64) -> NetFrame? {
     let head = head
     return body.withBytes { bytes in
-      guard body.isSecret else {
-        return NetFrame(.answer, id, head + bytes.withUnsafeBytes { Array($0) })
-      }
+      guard body.isSecret else { return NetFrame(.answer, id, head + bytes.withUnsafeBytes { Array($0) }) }
       guard var secret = try? SecretBytes(zeros: head.count + bytes.byteCount) else { return nil }
       secret.withUnsafeMutableBytes { target in
         target.copyBytes(from: head)

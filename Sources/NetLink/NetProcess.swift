@@ -5,8 +5,8 @@ import Synchronization
 
 /// The helper `vault-net` while it runs: who waits for what from it, a thread that reads and one that writes.
 ///
-/// Nothing that it says is trusted: a message that nobody waits for, or that is longer than it may be, is its end, and so
-/// is silence while an answer is due.
+/// Nothing that it says is trusted: a message that nobody waits for, or that is longer than it may be, is its end, and
+/// so is silence while an answer is due.
 final class NetProcess: Sendable {
   /// Who waits for the messages of one number.
   protocol Receiver: AnyObject, Sendable {
@@ -46,8 +46,8 @@ final class NetProcess: Sendable {
   }
 
   let process: pid_t
-  /// Milliseconds of silence, while an answer is due, until it is asked whether it is there, and again until it is given
-  /// up.
+  /// Milliseconds of silence, while an answer is due, until it is asked whether it is there, and again until it is
+  /// given up.
   private let patience: Int32
   private let socket: FrameSocket
   /// A pipe that wakes the reading thread.

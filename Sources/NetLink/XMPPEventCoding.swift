@@ -64,8 +64,7 @@ extension XMPPEvent {
     case 3: self = .parcel(try Self.part(&reader))
     case 4: self = .receipt(id: try reader.name("id"), from: try reader.address("from"))
     case 5:
-      self = .undelivered(
-        id: try reader.name("id"), to: try reader.optionalAddress("to"), try reader.condition())
+      self = .undelivered(id: try reader.name("id"), to: try reader.optionalAddress("to"), try reader.condition())
     case 6:
       self = .presence(
         XMPPPresence(

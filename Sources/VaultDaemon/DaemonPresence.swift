@@ -18,7 +18,8 @@ package final class DaemonPresence: Sendable {
 
   package init(_ vault: Vault) { self.vault = vault }
 
-  /// Says where the daemon listens. Throws if another one runs for the same vault: both would deliver and check the same.
+  /// Says where the daemon listens. Throws if another one runs for the same vault: both would deliver and check the
+  /// same.
   package func announce(listening: [String]) throws {
     state.withLock { $0.listening = listening }
     try announce()

@@ -5,8 +5,8 @@ import SecretVault
 protocol GroupClass: Sendable {
   /// The class's name in messages, the same in all versions of the program.
   static var className: String { get }
-  /// Takes a version of an object. It may come twice: taking it again must change nothing. What is thrown has it handed over again
-  /// later, and the sender's later changes wait for it.
+  /// Takes a version of an object. It may come twice: taking it again must change nothing. What is thrown has it handed
+  /// over again later, and the sender's later changes wait for it.
   func update(_ content: [UInt8], _ change: RemoteChange, in group: GroupContext) async throws(GroupError)
   /// Takes an object away. That there is none is no error.
   func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError)

@@ -41,7 +41,8 @@ package struct GroupFacts: Codable, Hashable, Sendable {
   private var isMissingOpen: Bool?
   /// Until when the other members count as heard, in milliseconds since 1970.
   private var heardUntil: UInt64?
-  /// Whether nobody was heard for so long, by the time when this was read, or nothing can come just now. Not kept in the file.
+  /// Whether nobody was heard for so long, by the time when this was read, or nothing can come just now. Not kept in
+  /// the file.
   private var isOutdated = false
   /// By which peer this device has joined: the digest of its card.
   var joinedBy: [UInt8]?

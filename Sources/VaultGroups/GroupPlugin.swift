@@ -45,7 +45,7 @@ struct GroupPlugin: SyncPlugin {
   }
 }
 
-/// The engine that has the plugin, which has it not: the two would keep each other for ever, and with them the group's lock.
+/// The engine that has the plugin. Weak: else the two would keep each other for ever, and with them the group's lock.
 private final class Engine: Sendable {
   private struct Reference {
     weak var grouper: Grouper?

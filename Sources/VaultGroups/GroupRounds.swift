@@ -7,8 +7,8 @@ import Synchronization
 package import VaultProtocol
 import VaultStore
 
-/// The daemon's part: answers letters and parcels, sends those that wait, and keeps all groups in step, each for a moment
-/// at a time, so that commands can have it between.
+/// The daemon's part: answers letters and parcels, sends those that wait, and keeps all groups in step, each for a
+/// moment at a time, so that commands can have it between.
 package final class GroupRounds: GroupLetterTaker {
   private let groups: VaultGroups
   private let log: Logger
@@ -51,7 +51,8 @@ package final class GroupRounds: GroupLetterTaker {
   private static let hasteLimit: Int64 = 600_000
   /// How long a round may take.
   static let roundLimit = Duration.seconds(20)
-  /// Groups that have a round at the same time, and letters that are on their way: peers that say nothing hold up no group.
+  /// Groups that have a round at the same time, and letters that are on their way: peers that say nothing hold up no
+  /// group.
   private static let concurrency = (rounds: 4, letters: 8)
 
   package convenience init(_ vault: Vault) { self.init(VaultGroups(vault)) }

@@ -21,8 +21,8 @@ extension VaultGroups {
   /// Most invitations of this device that nobody has taken yet.
   static let sentLimit = 256
 
-  /// Invites a peer, or hands a member who has lost touch what he needs, when the group is on other servers for example:
-  /// noted durably, told as soon as it is there. Only this peer, proved by its keys, can take the invitation.
+  /// Invites a peer, or hands a member who has lost touch what he needs, when the group is on other servers for
+  /// example: noted durably, told as soon as it is there. Only this peer, proved by its keys, can take the invitation.
   package func invite(_ reference: String, to group: GroupFacts) async throws -> InvitationReport {
     try checkOwner(of: group)
     let peer = try vault.letters.groupPeer(reference)
@@ -82,8 +82,8 @@ extension VaultGroups {
     }
   }
 
-  /// Takes a letter whose time has come, or in any case, so that the daemon doesn't begin with it for the time of a lease. Nil if
-  /// there is none.
+  /// Takes a letter whose time has come, or in any case, so that the daemon doesn't begin with it for the time of a
+  /// lease. Nil if there is none.
   func claim(_ id: [UInt8], isForced: Bool = false) throws -> GroupLetterRecord? {
     let now = vault.core.surroundings.now()
     return try vault.letters.changeGroupLetters { letters in
@@ -184,7 +184,8 @@ extension VaultGroups {
     }
   }
 
-  /// The invitation by which this peer may join with this card: one that it hasn't taken yet, or has taken with the same.
+  /// The invitation by which this peer may join with this card: one that it hasn't taken yet, or has taken with the
+  /// same.
   private func invitation(of peer: GroupPeer, to group: GroupID, node: NodeID) throws -> GroupLetterRecord? {
     try vault.letters.groupLetters().first { letter in
       letter.kind == .sent && letter.peer == peer.digest && letter.group == group.bytes

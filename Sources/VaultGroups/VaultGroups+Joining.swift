@@ -65,8 +65,8 @@ extension VaultGroups {
     }
   }
 
-  /// Whether a peer is in a group, as far as is known here: this device has joined by it, or has seen its mailbox there.
-  /// Whoever isn't is asked for nothing, and told nothing, without the user's word.
+  /// Whether a peer is in a group, as far as is known here: this device has joined by it, or has seen its mailbox
+  /// there. Whoever isn't is asked for nothing, and told nothing, without the user's word.
   private func isMember(_ peer: GroupPeer, of group: GroupFacts) throws -> Bool {
     if group.joinedBy == peer.digest.bytes { return true }
     guard let id = group.group?.bytes else { return false }
@@ -247,9 +247,7 @@ extension VaultGroups {
   }
 
   /// Takes an owner's answer, which a peer has given.
-  func accept(
-    _ answer: [UInt8], in folder: String, _ group: GroupID?, by peer: GroupPeer? = nil
-  ) async throws {
+  func accept(_ answer: [UInt8], in folder: String, _ group: GroupID?, by peer: GroupPeer? = nil) async throws {
     try await use(folder, for: "vault group join") { open in
       try await open.grouper.accept(Invitation(answer), to: group)
       if let peer, var known = try facts.read(folder) {

@@ -69,8 +69,8 @@ extension VaultGroups {
     try await use(group.id, for: "vault group status") { open in try await open.grouper.status() }
   }
 
-  /// Sends what waits and takes what is new, answers what others' parcels ask for and sends the answers. With `confirms`
-  /// everybody is told how far this device is, whenever that was done last.
+  /// Sends what waits and takes what is new, answers what others' parcels ask for and sends the answers. With
+  /// `confirms` everybody is told how far this device is, whenever that was done last.
   package func sync(
     _ group: GroupFacts, confirms: Bool = false
   ) async throws -> (report: ReceiveReport, status: GroupStatus) {

@@ -99,9 +99,9 @@ extension VaultGroups {
     return made
   }
 
-  /// Removes a member: by his name, his e-mail address, the beginning of his id, or the peer's name that he joined as. One
-  /// who was only invited isn't any more. Durable when it returns; what servers and members have to learn of it, and
-  /// haven't, they are told later.
+  /// Removes a member: by his name, his e-mail address, the beginning of his id, or the peer's name that he joined as.
+  /// One who was only invited isn't any more. Durable when it returns; what servers and members have to learn of it,
+  /// and haven't, they are told later.
   package func remove(_ reference: String, from group: GroupFacts) async throws -> GroupRemoval {
     let peers = try memberPeers(of: group)
     let invited = try vault.letters.groupLetters().filter { isInvitation($0, to: group) }
@@ -179,14 +179,9 @@ extension VaultGroups {
     defer { lock.release() }
     var away: [String] = []
     if erases {
-      let open = try await VaultGroup.open(
-        group.id, of: vault, classes: classes, connector: connector, lock: lock
-      ) { _ in }
-      do { away = try await open.grouper.deleteGroupOnServers() } catch {
-        open.closeStore()
-        throw VaultError(error)
-      }
-      open.closeStore()
+      let open = try await VaultGroup.open(group.id, of: self, lock: lock) { _ in }
+      defer { open.closeStore() }
+      do { away = try await open.grouper.deleteGroupOnServers() } catch { throw VaultError(error) }
     }
     for part in classes { try await part.forget(group.id) }
     try vault.core.groupFolders.remove(group.id)

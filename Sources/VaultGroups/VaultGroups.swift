@@ -30,8 +30,8 @@ package struct VaultGroups: Sendable {
 
   // MARK: - Finding
 
-  /// All groups, by name; those too that this device has asked to join. What a creation that was interrupted has left is
-  /// removed.
+  /// All groups, by name; those too that this device has asked to join. What a creation that was interrupted has left
+  /// is removed.
   package func list() async throws -> [GroupFacts] {
     vault.core.groupFolders.sweep()
     var all: [GroupFacts] = []
@@ -55,7 +55,7 @@ package struct VaultGroups: Sendable {
     let folder = vault.core.groupFolders.path(id)
     guard let lock = try GroupLock.take(folder, for: "vault group list") else { return nil }
     defer { lock.release() }
-    let group = try await VaultGroup.open(id, of: vault, classes: classes, connector: connector, lock: lock) { _ in }
+    let group = try await VaultGroup.open(id, of: self, lock: lock) { _ in }
     defer { group.close() }
     let status: GroupStatus
     do { status = try await group.grouper.status() } catch GroupError.noGroup {
@@ -132,8 +132,7 @@ package struct VaultGroups: Sendable {
     _ body: (VaultGroup) async throws -> Value
   ) async throws -> Value {
     defer { lock.release() }
-    let group = try await VaultGroup.open(
-      id, of: vault, classes: classes, connector: connector, lock: lock, tell: tell)
+    let group = try await VaultGroup.open(id, of: self, lock: lock, tell: tell)
     await catchUp(group)
     let result: Result<Value, any Error>
     do { result = .success(try await body(group)) } catch { result = .failure(error) }

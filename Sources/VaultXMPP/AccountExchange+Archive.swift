@@ -8,8 +8,8 @@ extension AccountExchange {
   /// How long after the login there is another look for what came in that moment, and then another one.
   private static let pauses = [Duration.seconds(5), .seconds(55)]
 
-  /// Reads what came while this device was away: at once, and again for what the server has put aside or archived in the
-  /// very moment of the login, which else would come with the next one, days later.
+  /// Reads what came while this device was away: at once, and again for what the server has put aside or archived in
+  /// the very moment of the login, which else would come with the next one, days later.
   func readWhatCame() async {
     let hasArchive = await hasArchive()
     var place = account.archivedTo.map { XMPPArchivePlace.after($0) } ?? .end
@@ -75,7 +75,8 @@ extension AccountExchange {
   }
 
   /// Where to read instead of a place that the server refuses; nil if that is to be asked for again another time. Of an
-  /// archive that has dropped the last entry known here all that is left may be new. What isn't, is known when it comes.
+  /// archive that has dropped the last entry known here all that is left may be new. What isn't, is known when it
+  /// comes.
   static func place(_ from: XMPPArchivePlace, refused condition: XMPPCondition) -> XMPPArchivePlace? {
     guard case .after = from, condition.description == "item-not-found" else { return nil }
     return .beginning

@@ -144,8 +144,8 @@ extension AccountExchange {
     }
   }
 
-  /// Accepts who asks after this account has asked and was accepted: friends see each other, and its user has said who is
-  /// one.
+  /// Accepts who asks after this account has asked and was accepted: friends see each other, and its user has said who
+  /// is one.
   private func acceptBack(_ contact: JID) async {
     let known = try? vault.accounts.friendRecord(account.id, contact.description)
     guard let known, known.asks, known.subscription == .to else { return }

@@ -185,8 +185,8 @@ extension AccountExchange {
     return max(1, found.post.bytes.count)
   }
 
-  /// What doesn't get there is left again, but not at once and not for ever; by the daemon, as each command would begin it
-  /// anew.
+  /// What doesn't get there is left again, but not at once and not for ever; by the daemon, as each command would begin
+  /// it anew.
   func cameBack(_ id: [UInt8], from address: JID) {
     guard !answers, memory.cameBack(id, from: address.bare.description, at: now) else { return }
     note { try vault.meetings.carriedCameBack([id]) }

@@ -9,8 +9,8 @@ import XMPPRequests
 
 /// One connection of an account, and all that goes over it for as long as it lasts.
 ///
-/// What comes is kept durably before its sender is told so, and what is to be sent lies in the vault until it is known to
-/// have arrived: it may end at any moment.
+/// What comes is kept durably before its sender is told so, and what is to be sent lies in the vault until it is known
+/// to have arrived: it may end at any moment.
 final class AccountExchange: Sendable {
   let vault: Vault
   let account: AccountRecord
@@ -196,8 +196,8 @@ final class AccountExchange: Sendable {
     while (try? await sleep(Limits.network.look)) != nil {
       let isOther = NetworkMark.now() != network
       guard isOther || now >= next else { continue }
-      // What is being sent waits for an answer of its own, as long as it gets on. The question would wait behind it, and
-      // networks change also where nobody's way is concerned.
+      // What is being sent waits for an answer of its own, as long as it gets on. The question would wait behind it,
+      // and networks change also where nobody's way is concerned.
       if state.withLock({ $0.isSending }) { continue }
       (network, next) = (NetworkMark.now(), now + Limits.alive)
       do {

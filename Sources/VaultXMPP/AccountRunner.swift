@@ -66,7 +66,8 @@ package struct AccountRunner: Sendable {
     }
   }
 
-  /// Connects and works. Returns why it ended; nil if the account isn't the one in use any more, or the task is cancelled.
+  /// Connects and works. Returns why it ended; nil if the account isn't the one in use any more, or the task is
+  /// cancelled.
   private func connect(_ account: AccountRecord, _ password: HeldSecret) async -> XMPPError? {
     let exchange: AccountExchange
     do {
@@ -92,8 +93,8 @@ package struct AccountRunner: Sendable {
     return reason ?? .closed
   }
 
-  /// Another device has this one's name at the server, perhaps because both are the same backup: with one name they would
-  /// push each other out for ever.
+  /// Another device has this one's name at the server, perhaps because both are the same backup: with one name they
+  /// would push each other out for ever.
   private func rename(_ account: AccountRecord) {
     attempt(account) { try vault.accounts.renameDevice(of: account.id, to: AccountRecord.freshResource()) }
   }

@@ -5,9 +5,9 @@ import XMPPRequests
 extension Vault {
   /// Keeps an account's contacts as the server has them. Those that wait to be accepted aren't among them.
   ///
-  /// `before` is what was known before the server was asked: nobody is forgotten, or unblocked, by an answer that may be
-  /// older than what is known. Where the connection that was answered doesn't stay, and so won't hear of later changes,
-  /// whoever has changed since isn't touched, either: another connection sees to that.
+  /// `before` is what was known before the server was asked: nobody is forgotten, or unblocked, by an answer that may
+  /// be older than what is known. Where the connection that was answered doesn't stay, and so won't hear of later
+  /// changes, whoever has changed since isn't touched, either: another connection sees to that.
   func keepRoster(_ account: [UInt8], _ contacts: [XMPPContact], since before: [FriendRecord], stays: Bool) throws {
     let named = Set(contacts.map(\.address.description))
     for former in before where !named.contains(former.address) {

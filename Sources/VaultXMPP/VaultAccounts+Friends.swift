@@ -21,8 +21,8 @@ extension VaultAccounts {
     }
   }
 
-  /// Adds a contact and asks it to show whether it is there; `peer` is whose account it is, so that what is sent there is
-  /// sealed.
+  /// Adds a contact and asks it to show whether it is there; `peer` is whose account it is, so that what is sent there
+  /// is sealed.
   package func addFriend(_ text: String, name: String?, peer: String?) async throws -> FriendSummary {
     let account = try find(nil)
     let contact = try address(text)
@@ -69,8 +69,8 @@ extension VaultAccounts {
     return try await addFriend(text, name: name, peer: peer)
   }
 
-  /// Ends a contact in both directions, or refuses one that asks; nothing that it writes is kept from then on. Returns its
-  /// address.
+  /// Ends a contact in both directions, or refuses one that asks; nothing that it writes is kept from then on. Returns
+  /// its address.
   @discardableResult
   package func removeFriend(_ text: String) async throws -> String {
     let account = try find(nil)

@@ -171,7 +171,7 @@ package struct VaultAccounts: Sendable {
     } catch {
       guard VaultError(error).code == .unreachable else { throw error }
       throw VaultError(
-        VaultError(error).code, VaultError(error).reason,
+        .unreachable, VaultError(error).reason,
         hint:
           "it may have taken the new password before: then log in with it, `vault account login \(shellQuoted(record.address))`"
       )

@@ -32,9 +32,7 @@ package final class ScramClient {
     // One nonce, one answer: a second would be another guess at the password.
     guard signature.isEmpty, challenge.count <= Self.limits.message,
       let text = String(validating: challenge, as: UTF8.self)
-    else {
-      throw .malformed("a challenge")
-    }
+    else { throw .malformed("a challenge") }
     let parts = text.split(separator: ",", omittingEmptySubsequences: false)
     guard parts.count >= 3, parts[0].hasPrefix("r="), parts[1].hasPrefix("s="), parts[2].hasPrefix("i=") else {
       throw .malformed("a challenge")

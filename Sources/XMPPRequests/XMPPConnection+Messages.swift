@@ -13,9 +13,7 @@ extension XMPPConnection {
   ///
   /// The receipt comes for the parcel as a whole, under its id. The parts are as in the documents: an element of its
   /// own namespace, which servers leave alone, unlike attributes that they don't know.
-  package func send(
-    parcel bytes: [UInt8], to: JID, id: String, carriage: XMPPCarriage? = nil
-  ) async throws(XMPPError) {
+  package func send(parcel bytes: [UInt8], to: JID, id: String, carriage: XMPPCarriage? = nil) async throws(XMPPError) {
     for number in 0..<XMPPParcelPart.parts(bytes.count) {
       try await send(part: number, of: bytes, to: to, id: id, carriage: carriage)
     }

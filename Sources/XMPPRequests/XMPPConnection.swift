@@ -32,8 +32,8 @@ package final class XMPPConnection: Sendable {
   /// Waits for the server, or somebody, to answer (XEP-0199).
   package func ping(_ to: JID? = nil) async throws(XMPPError) { try await ask(.ping(to)) }
 
-  /// Bytes that the server's machine has taken of what was sent, and those that have come from it. While this grows, what
-  /// waits gets on, however slowly the server reads, and so does an answer behind much else that comes.
+  /// Bytes that the server's machine has taken of what was sent, and those that have come from it. While this grows,
+  /// what waits gets on, however slowly the server reads, and so does an answer behind much else that comes.
   package func progress() async -> UInt64 { await carrier.progress() }
 
   /// Says goodbye. Returns at once; ``events`` ends when the server has answered, two seconds later at most.

@@ -30,8 +30,8 @@ package struct XMPPParcelPart: Hashable, Sendable {
   }
 }
 
-/// What a carrier says of somebody else's parcel that it leaves at a server, in attributes of the parcel's element, which
-/// servers leave alone. It proves nothing: what the parcel's sender can check stands in the receipt.
+/// What a carrier says of somebody else's parcel that it leaves at a server, in attributes of the parcel's element,
+/// which servers leave alone. It proves nothing: what the parcel's sender can check stands in the receipt.
 package struct XMPPCarriage: Hashable, Sendable {
   /// Most carriers that a sender gives a parcel to.
   package static let branchLimit: UInt8 = 5

@@ -1,8 +1,8 @@
 /// Puts parcels together from their parts, whatever comes, in whatever order and how often.
 ///
-/// It holds a bounded number of bytes and of parcels, for each sender and in all, and each for a bounded time. When a part
-/// doesn't fit, the parcel that waits longest, of this sender or of all, makes room; its sender has no receipt yet, and
-/// sends it again.
+/// It holds a bounded number of bytes and of parcels, for each sender and in all, and each for a bounded time. When a
+/// part doesn't fit, the parcel that waits longest, of this sender or of all, makes room; its sender has no receipt
+/// yet, and sends it again.
 package struct XMPPParcelCollector: Sendable {
   package struct Limits: Sendable {
     /// Bytes of all senders, with ``partCost`` for each part.

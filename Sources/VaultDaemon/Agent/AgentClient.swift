@@ -8,8 +8,8 @@ import WireCodec
 
 /// The agent as commands see it. One connection, one request, one answer.
 ///
-/// What a command asks by the way never holds it up for more than a second, all requests together: an agent that has once
-/// not answered in time is taken for none.
+/// What a command asks by the way never holds it up for more than a second, all requests together: an agent that has
+/// once not answered in time is taken for none.
 package final class AgentClient: UnlockedSecrets {
   /// Milliseconds for what the user has asked for.
   private static let longPatience: Int32 = 5000

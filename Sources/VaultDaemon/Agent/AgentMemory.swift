@@ -43,9 +43,9 @@ final class AgentMemory: Sendable {
   /// Milliseconds, awake, in which the machine must have gone to sleep after it was said that it will.
   private static let sleepPatience: Int64 = 30_000
 
-  /// `timeout` says how many milliseconds what isn't used stays, 0 for as long as it isn't locked, and nil if that can't
-  /// be said now: then what was said last holds, and without it nothing is kept. `note` is told, in words, what is unlocked
-  /// and locked.
+  /// `timeout` says how many milliseconds what isn't used stays, 0 for as long as it isn't locked, and nil if that
+  /// can't be said now: then what was said last holds, and without it nothing is kept. `note` is told, in words, what
+  /// is unlocked and locked.
   init(
     clock: SleepClock = .system, timeout: @escaping @Sendable () -> Int64?, note: @escaping @Sendable (String) -> Void
   ) {
@@ -142,9 +142,9 @@ final class AgentMemory: Sendable {
   /// `reason` is for the log.
   func lockAll(_ reason: String) { change { state, _ in Self.forgetAll(&state, reason) } }
 
-  /// The machine is about to sleep: forgets everything, and keeps nothing until ``awake()``, or until the clocks tell that
-  /// it has slept, or it is clear that it doesn't. Who was told of the sleep no longer holds it up when something would be
-  /// kept.
+  /// The machine is about to sleep: forgets everything, and keeps nothing until ``awake()``, or until the clocks tell
+  /// that it has slept, or it is clear that it doesn't. Who was told of the sleep no longer holds it up when something
+  /// would be kept.
   func prepareForSleep() {
     change { state, _ in
       state.announced = self.clock.read()

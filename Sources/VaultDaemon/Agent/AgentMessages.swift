@@ -5,8 +5,8 @@ package import WireCodec
 /// What agent and commands say to each other: one request, one answer, each a message of its own on a socket that keeps
 /// their bounds. `docs/formats/agent.md` has the bytes.
 ///
-/// A message lies in secret memory from end to end, for some hold a key. It stands at the same place in all of those, and
-/// is never part of the values here.
+/// A message lies in secret memory from end to end, for some hold a key. It stands at the same place in all of those,
+/// and is never part of the values here.
 enum AgentMessage {
   static let version: UInt8 = 1
   /// Bytes of a file key, and of a stretched passphrase.

@@ -7,7 +7,8 @@ import Sodium
 import VaultStore
 import WireCodec
 
-/// The agent: answers commands of the same user at a local socket, and watches what it keeps. It lives in `vault daemon`.
+/// The agent: answers commands of the same user at a local socket, and watches what it keeps. It lives in `vault
+/// daemon`.
 ///
 /// One thread does all of it, and never waits for a single connection: each has a moment for its one request, there are
 /// few of them, and what a request asks for is a matter of memory.
@@ -136,7 +137,8 @@ final class AgentServer: Sendable {
     connections.append(Connection(socket: socket, end: Clocks.milliseconds() + Self.patience))
   }
 
-  /// Takes a connection's request and answers it. False if there is none yet; otherwise the connection has had its turn.
+  /// Takes a connection's request and answers it. False if there is none yet; otherwise the connection has had its
+  /// turn.
   private func take(from socket: LocalSocket, _ buffer: inout SecretBytes) -> Bool {
     switch socket.receive(into: &buffer) {
     case .nothing: return false

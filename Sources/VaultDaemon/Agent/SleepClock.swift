@@ -2,9 +2,9 @@ import Glibc
 
 /// Tells whether the machine has slept: one of the system's clocks goes on meanwhile, the other doesn't.
 ///
-/// The two can't be read at the same instant, so what they differ by is known within bounds only. It counts as sleep when
-/// the bounds of two readings don't overlap: however long the thread was held up while it read, it never takes that for
-/// sleep.
+/// The two can't be read at the same instant, so what they differ by is known within bounds only. It counts as sleep
+/// when the bounds of two readings don't overlap: however long the thread was held up while it read, it never takes
+/// that for sleep.
 struct SleepClock: Sendable {
   /// What the clocks say, in nanoseconds.
   struct Reading: Hashable, Sendable {

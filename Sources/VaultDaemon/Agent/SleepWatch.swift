@@ -7,8 +7,8 @@ import SystemBus
 /// Has everything locked *before* the machine sleeps, where the system's bus and logind say when: asks logind to wait a
 /// moment with each sleep (an inhibitor lock of mode `delay`, org.freedesktop.login1(5)) until that is done.
 ///
-/// Without a bus, or when it goes away, nothing that was unlocked can be used after a sleep either (``SleepClock``), but the
-/// keys lie in memory while the machine sleeps, and in its image on the disk if it hibernates.
+/// Without a bus, or when it goes away, nothing that was unlocked can be used after a sleep either (``SleepClock``),
+/// but the keys lie in memory while the machine sleeps, and in its image on the disk if it hibernates.
 final class SleepWatch: Sendable {
   /// Seconds until a bus that is not there is looked for again, and until one that has just gone is.
   private static let pause: Int32 = 60
@@ -25,8 +25,8 @@ final class SleepWatch: Sendable {
   private let stopping: (read: Int32, write: Int32)
   private let ended = DispatchSemaphore(value: 0)
 
-  /// Watches the first bus of `paths` that is there; `sleeping` is called before each sleep, `awake` after it. Nil if the
-  /// system has no thread left.
+  /// Watches the first bus of `paths` that is there; `sleeping` is called before each sleep, `awake` after it. Nil if
+  /// the system has no thread left.
   static func start(
     paths: [String], log: Logger, sleeping: @escaping @Sendable () -> Void, awake: @escaping @Sendable () -> Void
   ) -> SleepWatch? {

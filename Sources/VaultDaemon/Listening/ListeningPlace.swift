@@ -25,8 +25,8 @@ package enum ListeningPlace {
   private static func leads(_ address: PeerAddress, toOneOf places: [PeerAddress]) -> Bool {
     places.contains { place in
       guard address.port == place.port else { return false }
-      // 0.0.0.0 and :: stand for every address that this device has. A name may mean any of them, but not this machine's
-      // own loopback.
+      // 0.0.0.0 and :: stand for every address that this device has. A name may mean any of them, but not this
+      // machine's own loopback.
       if isAny(place.host) || address.host == place.host { return true }
       guard isNumber(address.host) else {
         return address.host == "localhost" ? isLoopback(place.host) : !isLoopback(place.host)

@@ -6,8 +6,8 @@ import PeerLink
 import SecretVault
 import ServiceLifecycle
 
-/// The part of the daemon that accepts connections and lets the vault answer them, where the setting says, while it says
-/// so.
+/// The part of the daemon that accepts connections and lets the vault answer them, where the setting says, while it
+/// says so.
 struct PeerListener: Service {
   let vault: Vault
   /// Where to listen whatever the setting says.
@@ -71,7 +71,8 @@ struct PeerListener: Service {
     }
   }
 
-  /// Returns when the setting says something else, or the task is cancelled. Settings that can't be read change nothing.
+  /// Returns when the setting says something else, or the task is cancelled. Settings that can't be read change
+  /// nothing.
   private func waitForChange(from target: ListenTarget) async {
     try? await vault.core.waitForSettings { fixed != nil || (try? ListenTarget(vault)) ?? target == target }
   }

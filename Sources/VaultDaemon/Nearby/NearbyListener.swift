@@ -5,8 +5,8 @@ import SecretVault
 import ServiceLifecycle
 import VaultStore
 
-/// The part of the daemon that is found over Bluetooth and answers there, while the setting says so. Whatever goes wrong
-/// with Bluetooth is told and tried again; the network goes on.
+/// The part of the daemon that is found over Bluetooth and answers there, while the setting says so. Whatever goes
+/// wrong with Bluetooth is told and tried again; the network goes on.
 struct NearbyListener: Service {
   let vault: Vault
   let log: Logger

@@ -36,7 +36,8 @@ package enum NearbyPeople {
     return heard
   }
 
-  /// Names of those who are heard. Without Bluetooth, or with trouble of its own, nobody is: the listener tells of that.
+  /// Names of those who are heard. Without Bluetooth, or with trouble of its own, nobody is: the listener tells of
+  /// that.
   static func names(_ vault: Vault) async -> Set<String> {
     guard vault.core.nearbySettings().isOn, let heard = try? await listen(vault, for: usualSeconds) else { return [] }
     return Set(heard.keys)

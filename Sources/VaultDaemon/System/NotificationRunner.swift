@@ -26,8 +26,8 @@ package final class NotificationRunner: Sendable {
   static let concurrencyLimit = 4
   /// Events that wait for a free place; more are dropped.
   static let queueLimit = 64
-  /// Questions that wait besides, and go first: of the peers that may have 64 each at a time, more than any user decides
-  /// about.
+  /// Questions that wait besides, and go first: of the peers that may have 64 each at a time, more than any user
+  /// decides about.
   static let questionLimit = 1024
 
   private let timeLimit: Int64

@@ -6,8 +6,9 @@ extension ChildProcess {
   /// Starts a program in a process group of its own with three descriptors, its caller's signals and the environment;
   /// every other descriptor is closed in it, so that no socket, key file or lock of ours leaks.
   ///
-  /// With `inOwnGroup` false it stays in this program's group, so that it may read the terminal. With `detached` it is this
-  /// program again, gets a session of its own and outlives this process. `standard` may have more than three descriptors.
+  /// With `inOwnGroup` false it stays in this program's group, so that it may read the terminal. With `detached` it is
+  /// this program again, gets a session of its own and outlives this process. `standard` may have more than three
+  /// descriptors.
   package static func spawn(
     _ path: String, _ arguments: [String], standard: [Int32], inOwnGroup: Bool = true, detached: Bool = false
   ) throws -> pid_t {

@@ -1,8 +1,8 @@
 import Grouper
 import WireCodec
 
-/// An item as it travels in a group: the public header and the ciphertext of formats/item.md, both as they are. Nothing of
-/// it needs the item's key, or says anything about what is in it that the header doesn't say.
+/// An item as it travels in a group: the public header and the ciphertext of formats/item.md, both as they are. Nothing
+/// of it needs the item's key, or says anything about what is in it that the header doesn't say.
 struct ItemObject: Hashable, Sendable {
   /// Where the ciphertext is.
   enum Body: Hashable, Sendable {

@@ -11,8 +11,8 @@ package struct GroupItemReport: Sendable {
   package let faults: [String]
 }
 
-/// Items that groups keep in step. What is done here is durable when it returns; servers get it at once if they are there,
-/// else by the daemon.
+/// Items that groups keep in step. What is done here is durable when it returns; servers get it at once if they are
+/// there, else by the daemon.
 extension VaultGroups {
   /// How long a command tries to hand a change to the servers before it leaves that to the daemon.
   static let handingLimit = Duration.seconds(15)
@@ -59,8 +59,8 @@ extension VaultGroups {
 
   /// Puts a changed item into its old one's place, in every group that has that. Where somebody else has put something
   /// there meanwhile, or has taken the old one away, that stays, and the changed item stands beside it (`overtaken`). A
-  /// group where somebody else has put the old item is left as it is (`foreign`): only the user's word spreads what was on
-  /// this device before.
+  /// group where somebody else has put the old item is left as it is (`foreign`): only the user's word spreads what was
+  /// on this device before.
   /// - Parameter noting: is told of each group when it has the changed item, before servers are.
   package func replace(
     _ change: ItemChange, noting: @escaping @Sendable (GroupFacts) -> Void = { _ in }
@@ -182,8 +182,8 @@ extension VaultGroups {
     }
   }
 
-  /// Hands what waits in a group to its servers, for as long as a command waits for that. What fails is tried again by the
-  /// daemon, and shows in the report.
+  /// Hands what waits in a group to its servers, for as long as a command waits for that. What fails is tried again by
+  /// the daemon, and shows in the report.
   func hand(_ open: VaultGroup, of group: GroupFacts, isForced: Bool = false) async throws -> GroupItemReport {
     let sleep = vault.core.surroundings.sleep
     await withTaskGroup(of: Void.self) { tasks in
@@ -196,8 +196,8 @@ extension VaultGroups {
     return GroupItemReport(group: group, unsent: status.outbox.unsent, faults: status.serverFaults)
   }
 
-  /// What a place has. Throws unless that is still the item that the user has named: somebody else's change may have come
-  /// while the group was waited for.
+  /// What a place has. Throws unless that is still the item that the user has named: somebody else's change may have
+  /// come while the group was waited for.
   @discardableResult
   private func check(_ id: String, at slot: String, of own: [UInt8], _ group: GroupFacts) throws -> GroupItem {
     guard let item = try vault.items.groupItems(of: own).first(where: { $0.slot == slot && $0.id == id }) else {

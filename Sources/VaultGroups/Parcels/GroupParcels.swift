@@ -6,8 +6,9 @@ import VaultProtocol
 import VaultStore
 import WireCodec
 
-/// The parcels that travel through a group: the class `parcel`. An object's id is the parcel's, as hexadecimal digits. All members
-/// have it until the one whom it is for has taken it; what is in it only he can read, and the others' vaults keep nothing of it.
+/// The parcels that travel through a group: the class `parcel`. An object's id is the parcel's, as hexadecimal digits.
+/// All members have it until the one whom it is for has taken it; what is in it only he can read, and the others'
+/// vaults keep nothing of it.
 final class GroupParcels: GroupClass {
   static let className = "parcel"
 
@@ -15,8 +16,8 @@ final class GroupParcels: GroupClass {
   private static let leftLimit = 256
 
   private let vault: Vault
-  /// Parcels for this device that couldn't be taken when they came, of each group. Kept nowhere: who has sent one puts it there
-  /// again after a day.
+  /// Parcels for this device that couldn't be taken when they came, of each group. Kept nowhere: who has sent one puts
+  /// it there again after a day.
   private let left = Mutex<[String: [ObjectName]]>([:])
   /// The same of those whose sender was no peer, and who the peers were then.
   private let strangers = Mutex<[String: Strangers]>([:])
@@ -60,7 +61,8 @@ final class GroupParcels: GroupClass {
     try await take(bytes, change.name, in: group)
   }
 
-  /// Whoever took it has it, and whoever sent it keeps what he needs to send it again. Word of an arrival nobody needs again.
+  /// Whoever took it has it, and whoever sent it keeps what he needs to send it again. Word of an arrival nobody needs
+  /// again.
   func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
     guard let id = bytes(hexadecimal: change.name.objectID) else { return }
     do { try vault.post.wasTakenOut(id) } catch { throw .plugin("\(VaultError(error))") }
@@ -176,8 +178,8 @@ final class GroupParcels: GroupClass {
     return hasPosted || hasDropped
   }
 
-  /// Puts up what this device has for others, and takes out what nobody needs any more. Whether there was something. Interrupted
-  /// between a parcel and the note that it is there, it puts the same one up again.
+  /// Puts up what this device has for others, and takes out what nobody needs any more. Whether there was something.
+  /// Interrupted between a parcel and the note that it is there, it puts the same one up again.
   private func post(in group: GroupContext) async throws(GroupError) -> Bool {
     guard let roster = await group.grouper.roster else { return false }
     do {

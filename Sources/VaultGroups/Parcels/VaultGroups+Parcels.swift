@@ -79,8 +79,8 @@ extension VaultGroups {
 
   // MARK: - For commands
 
-  /// Makes parcels of what waits for peers who are in a group of this device, and hands them to its servers, for as long as
-  /// a command waits for that. What is not done then is done by the daemon, or by `vault group sync`.
+  /// Makes parcels of what waits for peers who are in a group of this device, and hands them to its servers, for as
+  /// long as a command waits for that. What is not done then is done by the daemon, or by `vault group sync`.
   package func handParcels(for what: String) async throws -> [GroupItemReport] {
     let groups = try await known()
     return try await exchange(groups, try vault.post.foldersWithParcels(), for: what)
