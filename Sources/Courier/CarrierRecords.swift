@@ -36,8 +36,6 @@ package struct CarrierRecords: Sendable {
   var records: [DeviceKey: Record] = [:]
   var all = Record(at: 0)
 
-  package init() {}
-
   mutating func settle(_ carrier: DeviceKey, arrived: Bool, othersArrived: Bool, at now: Int64) {
     if records[carrier] == nil, records.count >= Self.limit { makeRoom(at: now) }
     let weight = arrived || !othersArrived ? 1 : 0.5
@@ -60,7 +58,6 @@ package struct CarrierRecords: Sendable {
     return min(1, (record.arrived + 1) / (record.settled * average + 1))
   }
 
-  /// Whether others are preferred to `carrier` in any case.
   func isShunned(_ carrier: DeviceKey, at now: Int64) -> Bool {
     guard let record = records[carrier]?.faded(to: now) else { return false }
     let expected = record.settled * max(average, Self.least)

@@ -42,7 +42,7 @@
 ///   whoever a tag is for, if it knows the tag. Only devices that know the recipient answer more than how often they
 ///   reach a server.
 package struct Courier: Sendable {
-  package static let outgoingLimit = 4096
+  static let outgoingLimit = 4096
 
   package let own: DeviceKey
   package var policy: CourierPolicy

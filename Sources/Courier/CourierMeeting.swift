@@ -110,15 +110,12 @@ extension Courier {
         let isDone = received.contains(header.id) && receipts[header.id] != nil
         return Reply(copy: header.copy, answer: isDone ? .had : .wanted(UInt16.max))
       }
-      if carried.contains(header.copy) || outgoing[header.id] != nil || receipts[header.id] != nil {
-        return Reply(copy: header.copy, answer: .had)
-      }
+      if isKnown(header) { return Reply(copy: header.copy, answer: .had) }
       let parcel = CarriedParcel(header: header, from: device, fromPeer: isPeer, receivedAt: now)
       let after = cost + limits.cost(of: header.size)
       let already = satchel.copies(of: header.id, from: device) + copies[header.id, default: 0]
       guard isOnABranch(header), isAwake(condition), takes(header.size + moved, at: now), after <= limits.bytesPerGiver,
-        already < Satchel.copyLimit,
-        case .taken = satchel.taking(parcel, limits)
+        already < Satchel.copyLimit, case .taken = satchel.taking(parcel, limits)
       else { return Reply(copy: header.copy, answer: .refused) }
       moved += header.size
       cost = after
@@ -228,13 +225,11 @@ extension Courier {
     _ header: ParcelHeader, from device: DeviceKey, isPeer: Bool, isMine: Bool, at now: Int64
   ) -> Arrival {
     guard isAlive(header.expiresAt, at: now), device != own else { return .refused }
-    if isMine {
-      return received.contains(header.id) ? .known : .mine
-    }
+    if isMine { return received.contains(header.id) ? .known : .mine }
     let isAllowed = takes(header.size, at: now)
     // It has come over the radio, whatever becomes of it.
     movedInVain(header.size, at: now)
-    if carried.contains(header.copy) || outgoing[header.id] != nil || receipts[header.id] != nil { return .known }
+    if isKnown(header) { return .known }
     guard isAllowed, isOnABranch(header) else { return .refused }
     var header = header
     header.hopsLeft = min(header.hopsLeft, policy.hops - 1)
@@ -256,6 +251,10 @@ extension Courier {
   /// Only its sender has a copy without a branch, and gives none to carriers: who passed one on would be taken for the
   /// sender, and be to blame for what is in it.
   private func isOnABranch(_ header: ParcelHeader) -> Bool { header.branch != ParcelHeader.noBranch }
+
+  private func isKnown(_ header: ParcelHeader) -> Bool {
+    carried.contains(header.copy) || outgoing[header.id] != nil || receipts[header.id] != nil
+  }
 
   private func takes(_ size: Int, at now: Int64) -> Bool {
     limits.isOn && size <= account.leftToday(limits, at: now) && account.isFair(size, limits)

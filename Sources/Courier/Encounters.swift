@@ -30,8 +30,6 @@ package struct Encounters: Sendable {
 
   var entries: [DeviceKey: Entry] = [:]
 
-  package init() {}
-
   package mutating func met(_ device: DeviceKey, isPeer: Bool, at now: Int64) {
     guard var entry = entries[device] else {
       if entries.count >= Self.limit { makeRoom(at: now) }

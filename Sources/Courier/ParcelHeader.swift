@@ -56,9 +56,9 @@ package struct CarriedParcel: Hashable, Sendable {
   /// Who gave it: its sender, as this device knows it, or the carrier before.
   package let from: DeviceKey
   /// Whether that was a peer rather than a stranger, when it came.
-  package let fromPeer: Bool
+  let fromPeer: Bool
   package let receivedAt: Int64
-  package internal(set) var handedTo: [DeviceKey] = []
+  var handedTo: [DeviceKey] = []
   package internal(set) var isDeposited = false
   /// Whether its recipient got it from here, though the receipt may not have come back.
   package internal(set) var isHandedOver = false

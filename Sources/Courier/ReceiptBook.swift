@@ -5,7 +5,7 @@
 /// opened the parcel can show what the id is the hash of. And a code under a second secret inside it, which only the
 /// sender can check, covers ``branch``, so that no carrier can claim to have delivered. Both checks are the caller's.
 package struct Receipt: Hashable, Sendable {
-  package static let proofLimit = 96
+  static let proofLimit = 96
 
   package let id: ParcelKey
   /// The branch whose copy arrived first, or ``ParcelHeader/noBranch`` if it came from the sender itself.
@@ -27,7 +27,7 @@ package struct Receipt: Hashable, Sendable {
 package struct ReceiptBook: Sendable {
   package static let limit = 4096
   /// Most that a device is told in a meeting of parcels that it doesn't carry.
-  package static let newestLimit = 32
+  static let newestLimit = 32
   /// Of these, how many of this device's own come first.
   static let ownLimit = 24
   /// Of these, how many of one giver come before those of others.
@@ -52,8 +52,6 @@ package struct ReceiptBook: Sendable {
   var soonest = Int64.max
   /// This device: what it confirms itself is nobody's flood.
   var own: DeviceKey?
-
-  package init() {}
 
   package var count: Int { entries.count }
 

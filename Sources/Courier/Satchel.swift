@@ -27,12 +27,10 @@ package struct Satchel: Sendable {
   private var names: [ParcelKey: Set<CopyKey>] = [:]
   var costs: [DeviceKey: Int] = [:]
   var strangers: Set<DeviceKey> = []
-  /// Room that is taken.
   package internal(set) var cost = 0
   var strangerCost = 0
   var costByParcel: [CopyKey: Int] = [:]
 
-  package init() {}
   func cost(of giver: DeviceKey) -> Int { costs[giver, default: 0] }
 
   func taking(_ parcel: CarriedParcel, _ limits: CarryingLimits) -> Taking {
@@ -165,9 +163,7 @@ package struct Satchel: Sendable {
     while excess > 0 || strangerExcess > 0 {
       let candidates = left.filter { one in one.key != giver && (!stranger || strangers.contains(one.key)) }
       guard let heaviest = candidates.max(by: { ($0.value, $0.key) < ($1.value, $1.key) }), heaviest.value >= after
-      else {
-        return nil
-      }
+      else { return nil }
       let queue =
         queues[heaviest.key]
         ?? parcels.values.filter { $0.from == heaviest.key }

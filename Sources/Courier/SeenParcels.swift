@@ -9,7 +9,6 @@ package struct SeenParcels<Key: Hashable & Comparable & Sendable & WireValue>: S
 
   var expiries: [Key: Int64] = [:]
 
-  init() {}
   func contains(_ key: Key) -> Bool { expiries[key] != nil }
 
   mutating func insert(_ key: Key, until expiry: Int64, at now: Int64) {

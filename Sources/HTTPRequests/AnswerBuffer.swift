@@ -16,7 +16,6 @@ package final class AnswerBuffer: @unchecked Sendable {
     secret = try SecretBytes(zeros: isSecret ? limit : 1)
   }
 
-  /// A whole one that isn't secret.
   package init(open bytes: [UInt8]) throws(SodiumError) {
     limit = bytes.count
     isSecret = false
@@ -24,7 +23,6 @@ package final class AnswerBuffer: @unchecked Sendable {
     secret = try SecretBytes(zeros: 1)
   }
 
-  /// A whole one with a key in it.
   package init(secret bytes: consuming SecretBytes) {
     limit = bytes.count
     count = bytes.count
@@ -47,7 +45,6 @@ package final class AnswerBuffer: @unchecked Sendable {
     return true
   }
 
-  /// Lends what there is.
   package func withBytes<Result: ~Copyable, Failure: Error>(
     _ body: (RawSpan) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -2,8 +2,8 @@ package import Sodium
 
 /// The line of a request's head that has the key, ready for libcurl, in secret memory.
 ///
-/// libcurl copies it into the buffer of the request and, with TLS, the TLS library encrypts it from there: these copies, for the
-/// moment of a request, are out of our hands.
+/// libcurl copies it into the buffer of the request and, with TLS, the TLS library encrypts it from there: these
+/// copies, for the moment of a request, are out of our hands.
 package final class AuthorizationLine: Sendable {
   /// Longest line: a token of a server's operator may be long.
   package static let limit = 8 << 10

@@ -8,11 +8,8 @@ package enum HTTPError: Error, Hashable, Sendable {
   case unreachable(String)
   /// The server's certificate isn't trusted: the reason in plain words.
   case untrusted(String)
-  /// The server did not answer in time.
   case timedOut
-  /// The answer is longer than any that this request can have.
   case answerTooLong
-  /// The task that asked was cancelled.
   case cancelled
   /// This machine has no memory, thread or descriptor left for a connection.
   case noResources

@@ -1,6 +1,5 @@
 /// What is asked of a server.
 package struct HTTPRequest: Sendable {
-  /// The method's name.
   package enum Method: String, CaseIterable, Sendable {
     case get = "GET"
     case put = "PUT"
@@ -9,20 +8,18 @@ package struct HTTPRequest: Sendable {
   }
 
   package let method: Method
-  /// The address of the server, and the path with its query, percent-encoded.
   package let server: ServerAddress
+  /// With its query, percent-encoded.
   package let path: String
   /// Lines of the head, without line ends. Nothing secret: what authorises comes apart.
   package var headers: [String] = []
-  /// Sent as it is; none for a request without a body.
   package var body: [UInt8]?
   /// How long nothing may move: a page or a share may take long over a slow link, but not stand still.
   package var patience: Duration = .seconds(30)
   /// From the beginning to the last byte of the answer.
   package var deadline: Duration = .seconds(900)
-  /// Longest answer.
   package var answerLimit = 64 << 10
-  /// Whether the answer has a key in it, and so is kept in secret memory.
+  /// Whether the answer has a key in it: it is kept in secret memory then.
   package var hasSecretAnswer = false
 
   package init(method: Method, server: ServerAddress, path: String) {

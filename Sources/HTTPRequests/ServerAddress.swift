@@ -2,15 +2,14 @@ import Glibc
 
 /// Where a server's interface begins: `https://HOST[:PORT][/PATH]`.
 ///
-/// `http://` is taken for this machine itself only (a loopback address, or `localhost`): keys of access go with every request.
-/// What libcurl would read in another way than it is written (a dot segment, a percent sign in a name) is refused.
+/// `http://` is taken for this machine itself only (a loopback address, or `localhost`): keys of access go with every
+/// request. What libcurl would read in another way than it is written (a dot segment, a percent sign in a name) is
+/// refused.
 package struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
-  /// Longest text that is looked at.
   package static let textLimit = 512
 
   /// The address in its normal form, without a slash at its end.
   package let description: String
-  /// Whether it is this machine.
   package let isLocal: Bool
 
   /// Throws ``HTTPError/invalidAddress(_:)`` or ``HTTPError/insecureAddress``.
@@ -46,7 +45,7 @@ package struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
 
   /// Host and port, the host in its normal form; nil if they aren't.
   private static func place(_ text: Substring) -> (host: String, port: UInt16?)? {
-    let end = (text.first == "[" ? text.firstIndex(of: "]").map(text.index(after:)) : text.firstIndex(of: ":"))
+    let end = text.first == "[" ? text.firstIndex(of: "]").map(text.index(after:)) : text.firstIndex(of: ":")
     let name = text[..<(end ?? text.endIndex)]
     let rest = text[name.endIndex...]
     guard let host = name.first == "[" ? six(name) : self.name(name) else { return nil }

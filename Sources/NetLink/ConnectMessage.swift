@@ -4,7 +4,6 @@ package import XMPPRequests
 
 /// Where to connect, and what for. The password of a new account goes ahead.
 package struct ConnectMessage: Hashable, Sendable {
-  /// Longest file of certificates.
   package static let certificatesLimit = 1 << 20
 
   /// Without a file of certificates, which vault-net could not open.
@@ -44,9 +43,7 @@ package struct ConnectMessage: Hashable, Sendable {
       try reader.bytes32(limit: Self.certificatesLimit, "certificates")
     }
     isRegistration = try reader.flag("registration")
-    resource = try reader.optional("resource") { reader throws(WireError) in
-      try reader.text(limit: JID.limits.part, "resource")
-    }
+    resource = try reader.optionalText(limit: JID.limits.part, "resource")
     if let resource, (try? address.with(resource: resource)) == nil { throw .invalidValue(field: "resource") }
     try reader.finish()
   }

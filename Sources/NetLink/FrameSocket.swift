@@ -15,7 +15,7 @@ package final class FrameSocket: Sendable {
     case noMemory
   }
 
-  package enum Waited { case something, woken, nothing }
+  enum Waited { case something, woken, nothing }
 
   private let descriptor: Int32
   private let isOfVault: Bool
@@ -35,7 +35,7 @@ package final class FrameSocket: Sendable {
   package func shutdown() { Glibc.shutdown(descriptor, Int32(SHUT_RDWR)) }
 
   /// Waits for something to read, for a byte at `wake`, or for so many milliseconds.
-  package func wait(_ milliseconds: Int32, wake: Int32) -> Waited {
+  func wait(_ milliseconds: Int32, wake: Int32) -> Waited {
     var states = [
       pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0), pollfd(fd: wake, events: Int16(POLLIN), revents: 0),
     ]
@@ -84,7 +84,7 @@ package final class FrameSocket: Sendable {
     if let fault { throw fault }
   }
 
-  /// Reads until the buffer is full. Nil if it is.
+  /// Reads until the buffer is full; nil then.
   private func fill(_ buffer: UnsafeMutableRawBufferPointer, _ deadline: SuspendingClock.Instant?) -> Fault? {
     let flags = deadline == nil ? 0 : Int32(MSG_DONTWAIT)
     var done = 0
@@ -102,12 +102,11 @@ package final class FrameSocket: Sendable {
     return nil
   }
 
-  /// Writes all. Nil if that is done.
+  /// Writes all; nil then.
   private func send(_ bytes: UnsafeRawBufferPointer) -> Fault? {
     var done = 0
     while done < bytes.count {
-      let count = Glibc.send(
-        descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done, Int32(MSG_NOSIGNAL))
+      let count = Glibc.send(descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done, Int32(MSG_NOSIGNAL))
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { return .ended }
       done += count

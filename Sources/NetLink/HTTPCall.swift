@@ -17,9 +17,7 @@ extension NetHelper: HTTPPerformer {
     let process: NetProcess
     let id: UInt64
     do throws(NetFault) {
-      (process, id) = try begin(call) { id in
-        (line.map { [NetFrame(.authorization, id, secret: $0)] } ?? []) + [NetFrame(.request, id, request.encoded)]
-      }
+      (process, id) = try begin(call) { NetFrame(.request, $0, request.encoded).behind(line, .authorization) }
     } catch { throw HTTPError(error) }
     line = nil
     // It keeps the time itself, if it is honest.
@@ -28,14 +26,10 @@ extension NetHelper: HTTPPerformer {
       process.end(.silent)
     }
     defer { watch.cancel() }
-    do {
-      return try await withTaskCancellationHandler {
-        try await call.pending.value()
-      } onCancel: {
-        call.pending.finish(.failure(.cancelled))
-        process.send(NetFrame(.cancel, id))
-      }
-    } catch let error as HTTPError { throw error } catch { throw .cancelled }
+    return try await call.pending.value {
+      call.pending.finish(.failure(.cancelled))
+      process.send(NetFrame(.cancel, id))
+    }
   }
 }
 
@@ -48,7 +42,6 @@ extension HTTPError {
   }
 }
 
-/// A request whose answer is waited for.
 private final class HTTPCall: NetProcess.Receiver {
   let pending = PendingResult<HTTPAnswer, HTTPError>()
   private let request: HTTPRequest

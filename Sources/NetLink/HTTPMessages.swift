@@ -68,12 +68,10 @@ extension HTTPRequest {
     return value
   }
 
-  /// Longest body of a message with the answer.
   package var answerFrameLimit: Int { answerLimit + HTTPAnswer.headByteCount }
 }
 
 extension HTTPAnswer {
-  /// What stands ahead of what the server sent.
   static let headByteCount = 2 + 1 + 4
 
   private var head: [UInt8] {
@@ -88,9 +86,7 @@ extension HTTPAnswer {
   package func frame(_ id: UInt64) -> NetFrame? {
     let head = head
     return body.withBytes { bytes in
-      guard body.isSecret else {
-        return NetFrame(.answer, id, head + bytes.withUnsafeBytes { Array($0) })
-      }
+      guard body.isSecret else { return NetFrame(.answer, id, head + bytes.withUnsafeBytes { Array($0) }) }
       guard var secret = try? SecretBytes(zeros: head.count + bytes.byteCount) else { return nil }
       secret.withUnsafeMutableBytes { target in
         target.copyBytes(from: head)

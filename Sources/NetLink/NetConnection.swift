@@ -49,20 +49,13 @@ final class NetConnection: XMPPCarrier, NetProcess.Receiver {
     if case .changePassword(let password) = request { secret = try Self.body(password) }
     let id: UInt64
     do throws(NetFault) {
-      id = try process.begin(call) { id in
-        (secret.map { [NetFrame(.password, id, secret: $0)] } ?? [])
-          + [NetFrame(.ask, id, request.encoded(for: connection))]
-      }
+      id = try process.begin(call) { NetFrame(.ask, $0, request.encoded(for: connection)).behind(secret, .password) }
     } catch { throw XMPPError(error) }
     secret = nil
-    do {
-      return try await withTaskCancellationHandler {
-        try await call.pending.value()
-      } onCancel: {
-        call.pending.finish(.failure(.cancelled))
-        process.send(NetFrame(.cancel, id))
-      }
-    } catch let error as XMPPError { throw error } catch { throw .cancelled }
+    return try await call.pending.value {
+      call.pending.finish(.failure(.cancelled))
+      process.send(NetFrame(.cancel, id))
+    }
   }
 
   func progress() async -> UInt64 {
@@ -70,11 +63,7 @@ final class NetConnection: XMPPCarrier, NetProcess.Receiver {
     guard let (process, connection) = try? place(),
       (try? process.begin(call) { [NetFrame(.progress, $0, number: connection)] }) != nil
     else { return 0 }
-    return await withTaskCancellationHandler {
-      await call.pending.value()
-    } onCancel: {
-      call.pending.finish(.success(0))
-    }
+    return await call.pending.value { call.pending.finish(.success(0)) }
   }
 
   func logout() {
@@ -139,7 +128,7 @@ final class NetConnection: XMPPCarrier, NetProcess.Receiver {
           beginning.finish(.failure(.malformed("somebody else's address")))
           return .senseless
         }
-        process?.set(isDue: false, frame.id)
+        process?.setNotDue(frame.id)
         beginning.finish(.success(address))
         return .more
       case .refusal:

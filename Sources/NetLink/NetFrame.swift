@@ -96,6 +96,11 @@ package struct NetFrame: Sendable {
     self.secret = secret
   }
 
+  /// This one, with what goes ahead of it, if there is something.
+  func behind(_ secret: SecretBody?, _ kind: Kind) -> [NetFrame] {
+    (secret.map { [NetFrame(kind, id, secret: $0)] } ?? []) + [self]
+  }
+
   package var byteCount: Int { Self.headByteCount + (secret?.bytes.count ?? body.count) }
 }
 

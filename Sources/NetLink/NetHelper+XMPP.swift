@@ -29,16 +29,8 @@ extension NetHelper {
     _ connection: NetConnection, _ message: ConnectMessage, secret: SecretBody?
   ) async throws(XMPPError) -> JID {
     do throws(NetFault) {
-      _ = try begin(connection) { id in
-        (secret.map { [NetFrame(.password, id, secret: $0)] } ?? []) + [NetFrame(.connect, id, message.encoded)]
-      }
+      _ = try begin(connection) { NetFrame(.connect, $0, message.encoded).behind(secret, .password) }
     } catch { throw XMPPError(error) }
-    do {
-      return try await withTaskCancellationHandler {
-        try await connection.beginning.value()
-      } onCancel: {
-        connection.close()
-      }
-    } catch let error as XMPPError { throw error } catch { throw .cancelled }
+    return try await connection.beginning.value { connection.close() }
   }
 }

@@ -41,10 +41,11 @@ package final class NetHelper: Sendable {
     var paths = ["/etc/resolv.conf", "/etc/hosts"]
     if let file = getenv("SSL_CERT_FILE") { paths.append(String(cString: file)) }
     if let folders = getenv("SSL_CERT_DIR") {
-      paths += String(cString: folders).split(separator: ":").map { String($0) }
+      paths += String(cString: folders).split(separator: ":").map(String.init)
     }
     return paths
   }
+
   /// What proxies and certificates need; nothing else of the environment is passed on.
   private static let variables = [
     "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE",
@@ -58,7 +59,8 @@ package final class NetHelper: Sendable {
   private let now: @Sendable () -> ContinuousClock.Instant
   private let state = Mutex(State())
 
-  /// With `path`, that program instead of the one beside this one. When anything at `watched` changes, another process takes over.
+  /// With `path`, that program instead of the one beside this one. When anything at `watched` changes, another process
+  /// takes over.
   package init(
     path: String? = nil, patience: Int32 = 15_000, watched: [String] = surroundings,
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }

@@ -1,7 +1,7 @@
+import Concurrency
 import Dispatch
 import Glibc
 import Synchronization
-import Concurrency
 
 extension NetProcess {
   private final class Outcome: Sendable {

@@ -5,9 +5,9 @@ import Synchronization
 
 /// The helper `vault-net` while it runs: who waits for what from it, a thread that reads and one that writes.
 ///
-/// Nothing that it says is trusted: a message that nobody waits for, or that is longer than it may be, is its end, and so
-/// is silence while an answer is due.
-package final class NetProcess: Sendable {
+/// Nothing that it says is trusted: a message that nobody waits for, or that is longer than it may be, is its end, and
+/// so is silence while an answer is due.
+final class NetProcess: Sendable {
   /// Who waits for the messages of one number.
   protocol Receiver: AnyObject, Sendable {
     /// It has this number now. Nothing has been sent or has come yet.
@@ -46,7 +46,8 @@ package final class NetProcess: Sendable {
   }
 
   let process: pid_t
-  /// Milliseconds of silence, while an answer is due, until it is asked whether it is there, and then until it is given up.
+  /// Milliseconds of silence, while an answer is due, until it is asked whether it is there, and again until it is
+  /// given up.
   private let patience: Int32
   private let socket: FrameSocket
   /// A pipe that wakes the reading thread.
@@ -89,15 +90,12 @@ package final class NetProcess: Sendable {
   /// Whether it has been of any use.
   var hasAnswered: Bool { state.withLock { $0.hasAnswered } }
 
-  /// Whether anybody waits for anything.
   var hasReceivers: Bool { state.withLock { !$0.receivers.isEmpty } }
 
   // MARK: Asking
 
   /// Sends messages of a new number, and lets `receiver` wait for what comes of it.
-  func begin(
-    _ receiver: any Receiver, isDue: Bool = true, _ frames: (UInt64) -> [NetFrame]
-  ) throws(NetFault) -> UInt64 {
+  func begin(_ receiver: any Receiver, _ frames: (UInt64) -> [NetFrame]) throws(NetFault) -> UInt64 {
     let result: Result<UInt64, NetFault> = state.withLock { state in
       if let fault = state.fault { return .failure(fault) }
       guard state.receivers.count < Limits.receivers else { return .failure(.busy) }
@@ -108,7 +106,7 @@ package final class NetProcess: Sendable {
       receiver.begins(self, id)
       state.lastID = id
       state.receivers[id] = receiver
-      if isDue { state.due.insert(id) }
+      state.due.insert(id)
       return .success(id)
     }
     let id = try result.get()
@@ -126,11 +124,8 @@ package final class NetProcess: Sendable {
     return isTaken
   }
 
-  /// Whether something is awaited for this number.
-  func set(isDue: Bool, _ id: UInt64) {
-    state.withLock { if isDue { $0.due.insert(id) } else { $0.due.remove(id) } }
-    if isDue { nudge() }
-  }
+  /// Nothing is awaited for this number just now.
+  func setNotDue(_ id: UInt64) { state.withLock { _ = $0.due.remove(id) } }
 
   /// Nothing new is asked of it. It ends when all is done.
   func retire() {

@@ -3,8 +3,8 @@ import WireCodec
 import XMPPRequests
 
 extension NetFrame {
-  /// Throws if vault-net would end for one of these messages of `vault`, which belong together: what is too long is the fault
-  /// of who asks for it, and no reason to lose what else vault-net is at.
+  /// Throws if vault-net would end for one of these messages of `vault`, which belong together: what is too long is the
+  /// fault of who asks for it, and no reason to lose what else vault-net is at.
   static func check(_ frames: [NetFrame]) throws(NetFault) {
     do throws(WireError) {
       for frame in frames {

@@ -11,27 +11,36 @@ final class PendingResult<Value: Sendable, Failure: Error>: Sendable {
 
   private let state = Mutex(State())
 
-  /// The first time counts. False: there was one already.
-  @discardableResult
-  func finish(_ outcome: Outcome) -> Bool {
-    let (isFirst, waiting) = state.withLock { state -> (Bool, CheckedContinuation<Outcome, Never>?) in
-      guard state.outcome == nil else { return (false, nil) }
+  /// The first time counts.
+  func finish(_ outcome: Outcome) {
+    let waiting = state.withLock { state -> CheckedContinuation<Outcome, Never>? in
+      guard state.outcome == nil else { return nil }
       state.outcome = outcome
       defer { state.waiting = nil }
-      return (true, state.waiting)
+      return state.waiting
     }
     waiting?.resume(returning: outcome)
-    return isFirst
   }
 
-  func value() async throws(Failure) -> Value {
-    let outcome = await withCheckedContinuation { continuation in
+  func value() async throws(Failure) -> Value { try await outcome().get() }
+
+  /// The same, but when the task is cancelled `onCancel` is called, which sees to it that there is a result.
+  func value(onCancel: @escaping @Sendable () -> Void) async throws(Failure) -> Value {
+    let outcome = await withTaskCancellationHandler {
+      await self.outcome()
+    } onCancel: {
+      onCancel()
+    }
+    return try outcome.get()
+  }
+
+  private func outcome() async -> Outcome {
+    await withCheckedContinuation { continuation in
       let outcome = state.withLock { state in
         if state.outcome == nil { state.waiting = continuation }
         return state.outcome
       }
       if let outcome { continuation.resume(returning: outcome) }
     }
-    return try outcome.get()
   }
 }

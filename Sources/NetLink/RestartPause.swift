@@ -7,10 +7,7 @@ struct RestartPause {
 
   /// Notes how one ended, and when it was started.
   mutating func note(_ fault: NetFault, hadAnswered: Bool, startedAt: ContinuousClock.Instant) {
-    guard !hadAnswered else {
-      self = RestartPause()
-      return
-    }
+    if hadAnswered { return self = RestartPause() }
     last = (fault, startedAt + pause)
     // Anything ends once by chance: the next one is started at once.
     pause = pause == .zero ? Self.first : min(pause * 2, Self.longest)

@@ -50,7 +50,7 @@ extension ScramQuestion {
     if try reader.flag("answer") {
       answer = .success(try reader.bytes32(limit: 6 << 10, "answer"))
     } else {
-      answer = .failure(try reader.error())
+      answer = .failure(try XMPPError(&reader))
     }
     try reader.finish()
     return answer

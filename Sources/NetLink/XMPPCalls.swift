@@ -1,7 +1,6 @@
 import WireCodec
 import XMPPRequests
 
-/// A question to a connection, whose answer is waited for.
 final class XMPPCall: NetProcess.Receiver {
   let pending = PendingResult<XMPPReply, XMPPError>()
   private let limit: Int

@@ -2,10 +2,9 @@ package import WireCodec
 package import XMPPRequests
 
 extension XMPPError {
-  private static let reasonLimit = 512
+  fileprivate static let reasonLimit = 512
 
-  /// The number, and the words behind it.
-  private var parts: (code: UInt8, reason: String) {
+  fileprivate var parts: (code: UInt8, reason: String) {
     switch self {
     case .invalidAddress(let reason): (1, reason)
     case .invalidPassword(let reason): (2, reason)
@@ -37,17 +36,11 @@ extension XMPPError {
 
   package init(encoded bytes: [UInt8]) throws(WireError) {
     var reader = Reader(bytes.span.bytes)
-    self = try reader.error()
+    try self.init(&reader)
     try reader.finish()
   }
 
-  fileprivate func write(_ writer: inout BodyWriter) {
-    let (code, reason) = parts
-    writer.u8(code)
-    writer.text(plain(reason, limit: Self.reasonLimit))
-  }
-
-  fileprivate init(_ reader: inout Reader) throws(WireError) {
+  init(_ reader: inout Reader) throws(WireError) {
     let code = try reader.u8("code")
     let reason = try reader.words(limit: Self.reasonLimit, "reason")
     switch code {
@@ -87,9 +80,9 @@ extension XMPPError {
 }
 
 extension BodyWriter {
-  mutating func error(_ value: XMPPError) { value.write(&self) }
-}
-
-extension Reader {
-  mutating func error() throws(WireError) -> XMPPError { try XMPPError(&self) }
+  mutating func error(_ value: XMPPError) {
+    let (code, reason) = value.parts
+    u8(code)
+    text(plain(reason, limit: XMPPError.reasonLimit))
+  }
 }

@@ -64,22 +64,17 @@ extension XMPPEvent {
     case 3: self = .parcel(try Self.part(&reader))
     case 4: self = .receipt(id: try reader.name("id"), from: try reader.address("from"))
     case 5:
-      self = .undelivered(
-        id: try reader.name("id"),
-        to: try reader.optional("to") { reader throws(WireError) in try reader.address("to") },
-        try reader.condition())
+      self = .undelivered(id: try reader.name("id"), to: try reader.optionalAddress("to"), try reader.condition())
     case 6:
       self = .presence(
         XMPPPresence(
           from: try reader.address("from"), state: try reader.word("state"),
-          status: try reader.optional("status") { reader throws(WireError) in
-            try reader.text(limit: XMPPPresence.statusLimit, "status")
-          }))
+          status: try reader.optionalText(limit: XMPPPresence.statusLimit, "status")))
     case 7: self = .subscription(try reader.word("change"), from: try reader.address("from"))
     case 8: self = .contact(try reader.contact())
     case 9: self = .ignored(try reader.words(limit: Self.reasonLimit, "reason"))
     case 10: self = .missed(Int(try reader.u32("missed")))
-    case 11: self = .closed(try reader.optional("error") { reader throws(WireError) in try reader.error() })
+    case 11: self = .closed(try reader.optional("error") { reader throws(WireError) in try XMPPError(&reader) })
     default: throw .invalidValue(field: "event")
     }
     try reader.finish()

@@ -97,9 +97,9 @@ extension XMPPRequest {
           carriage: try reader.optional("carriage") { reader throws(WireError) in try reader.carriage() }))
     case 3: self = .copies
     case 4: self = .acknowledge(id: try reader.name("id"), to: try reader.address("to"))
-    case 5: self = .features(of: try Self.whom(&reader))
+    case 5: self = .features(of: try reader.optionalAddress("whom"))
     case 6:
-      let contact = try Self.whom(&reader)
+      let contact = try reader.optionalAddress("whom")
       let code = try reader.u8("place")
       let name = try reader.name("name")
       let place: XMPPArchivePlace
@@ -113,28 +113,21 @@ extension XMPPRequest {
       self = .archive(with: contact, from: place, limit: Int(try reader.u8("limit")))
     case 7: self = .roster
     case 8:
-      self = .setContact(
-        try reader.address("contact"),
-        name: try reader.optional("name") { reader throws(WireError) in try reader.text(limit: 4096, "name") })
+      self = .setContact(try reader.address("contact"), name: try reader.optionalText(limit: 4096, "name"))
     case 9: self = .removeContact(try reader.address("contact"))
     case 10: self = .change(try reader.word("change"), with: try reader.address("contact"))
     case 11:
       self = .announce(
-        try reader.word("state"),
-        status: try reader.optional("status") { reader throws(WireError) in try reader.text(limit: 4096, "status") },
-        priority: Int8(bitPattern: try reader.u8("priority")), to: try Self.whom(&reader))
+        try reader.word("state"), status: try reader.optionalText(limit: 4096, "status"),
+        priority: Int8(bitPattern: try reader.u8("priority")), to: try reader.optionalAddress("whom"))
     case 12: self = .putAside
     case 13: self = .view(putAside: try reader.name("name"))
-    case 14: self = .ping(try Self.whom(&reader))
+    case 14: self = .ping(try reader.optionalAddress("whom"))
     case 15:
       guard let password else { throw .invalidValue(field: "password") }
       self = .changePassword(password)
     default: throw .invalidValue(field: "request")
     }
-  }
-
-  private static func whom(_ reader: inout Reader) throws(WireError) -> JID? {
-    try reader.optional("whom") { reader throws(WireError) in try reader.address("whom") }
   }
 }
 
@@ -176,8 +169,7 @@ extension XMPPReply {
           messages: try reader.list(limit: XMPPArchivePage.limit, "messages") { reader throws(WireError) in
             try reader.message()
           },
-          last: try reader.optional("last") { reader throws(WireError) in try reader.name("last") },
-          first: try reader.optional("first") { reader throws(WireError) in try reader.name("first") },
+          last: try reader.optionalName("last"), first: try reader.optionalName("first"),
           isComplete: try reader.flag("complete")))
     case 3:
       self = .contacts(

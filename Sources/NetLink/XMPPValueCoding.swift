@@ -59,6 +59,18 @@ extension Reader {
 
   mutating func name(_ field: StaticString) throws(WireError) -> String { try text(limit: Self.nameLimit, field) }
 
+  mutating func optionalAddress(_ field: StaticString) throws(WireError) -> JID? {
+    try optional(field) { reader throws(WireError) in try reader.address(field) }
+  }
+
+  mutating func optionalName(_ field: StaticString) throws(WireError) -> String? {
+    try optionalText(limit: Self.nameLimit, field)
+  }
+
+  mutating func optionalText(limit: Int, _ field: StaticString) throws(WireError) -> String? {
+    try optional(field) { reader throws(WireError) in try reader.text(limit: limit, field) }
+  }
+
   /// A word of a list that both sides know.
   mutating func word<Value: RawRepresentable>(
     _ field: StaticString
@@ -78,25 +90,18 @@ extension Reader {
 
   mutating func message() throws(WireError) -> XMPPMessage {
     XMPPMessage(
-      id: try optional("id") { reader throws(WireError) in try reader.name("id") },
-      from: try address("from"),
-      to: try optional("to") { reader throws(WireError) in try reader.address("to") },
+      id: try optionalName("id"), from: try address("from"), to: try optionalAddress("to"),
       body: try text(limit: XMPPMessage.takenLimit, "body"),
       stamp: try optional("stamp") { reader throws(WireError) in try reader.words(limit: 64, "stamp") },
       wantsReceipt: try flag("receipt"),
-      archiveID: try optional("archive") { reader throws(WireError) in try reader.name("archive") },
-      subject: try optional("subject") { reader throws(WireError) in
-        try reader.text(limit: XMPPMessage.subjectLimit, "subject")
-      },
+      archiveID: try optionalName("archive"),
+      subject: try optionalText(limit: XMPPMessage.subjectLimit, "subject"),
       missing: Int(try u32("missing")))
   }
 
   mutating func contact() throws(WireError) -> XMPPContact {
     XMPPContact(
-      address: try address("contact"),
-      name: try optional("name") { reader throws(WireError) in
-        try reader.text(limit: XMPPContact.nameLimit, "name")
-      },
+      address: try address("contact"), name: try optionalText(limit: XMPPContact.nameLimit, "name"),
       subscription: try word("subscription"), isAsking: try flag("asking"))
   }
 

@@ -7,16 +7,19 @@ import VaultStore
 package final class DaemonPresence: Sendable {
   private let vault: Vault
   private let startedAt = Clocks.now()
+
   private struct State {
     var lock: DaemonLock?
     var listening: [String] = []
     var bluetooth: BluetoothFacts?
   }
+
   private let state = Mutex(State())
 
   package init(_ vault: Vault) { self.vault = vault }
 
-  /// Says where the daemon listens. Throws if another one runs for the same vault: both would deliver and check the same.
+  /// Says where the daemon listens. Throws if another one runs for the same vault: both would deliver and check the
+  /// same.
   package func announce(listening: [String]) throws {
     state.withLock { $0.listening = listening }
     try announce()

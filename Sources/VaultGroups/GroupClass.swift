@@ -5,8 +5,8 @@ import SecretVault
 protocol GroupClass: Sendable {
   /// The class's name in messages, the same in all versions of the program.
   static var className: String { get }
-  /// Takes a version of an object. It may come twice: taking it again must change nothing. What is thrown has it handed over again
-  /// later, and the sender's later changes wait for it.
+  /// Takes a version of an object. It may come twice: taking it again must change nothing. What is thrown has it handed
+  /// over again later, and the sender's later changes wait for it.
   func update(_ content: [UInt8], _ change: RemoteChange, in group: GroupContext) async throws(GroupError)
   /// Takes an object away. That there is none is no error.
   func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError)
@@ -22,26 +22,21 @@ protocol GroupClass: Sendable {
   func forget(_ group: String) async throws
 }
 
+// Most classes need none of these.
 extension GroupClass {
-  /// Most take everything when it comes.
   func catchUp(in group: GroupContext) async throws(GroupError) {}
-  /// Most change nothing by themselves.
   func beforeRound(in group: GroupContext) async throws(GroupError) {}
-  /// Most change nothing by themselves.
   func afterRound(in group: GroupContext) async throws(GroupError) -> Bool { false }
-  /// To most it is the same who has sent what.
   func membersChanged(in group: GroupContext) async throws(GroupError) {}
-  /// Most keep nothing beside the group.
   func forget(_ group: String) async throws {}
 }
 
 /// Where a ``GroupClass`` is called: in which group, and by which engine.
 struct GroupContext: Sendable {
-  /// The group's id in this vault: the name of its folder, 16 hexadecimal digits. Never another group's, and the same for as long as
-  /// this device is in the group.
+  /// As in ``VaultGroup/id``.
   let id: String
-  /// The engine that calls: `writeFile`, `hasFile`, `addFile`, `update` and `delete` may be called from inside `update(_:_:in:)`. What is changed so
-  /// is handed back to the classes when they are done. Not to be kept.
+  /// The engine that calls: `readFile`, `hasFile`, `addFile`, `update` and `delete` may be called from inside
+  /// `update(_:_:in:)`. What is changed so is handed back to the classes when they are done. Not to be kept.
   let grouper: Grouper
 }
 

@@ -6,31 +6,25 @@ import VaultStore
 
 /// What is known of a group without opening it: as it was when somebody had it last.
 package struct GroupFacts: Codable, Hashable, Sendable {
-  /// How far this device is with it.
   package enum State: String, Codable, Sendable {
     /// It is being made. Nobody else knows of it yet.
     case creating
     /// This device has asked to be taken in, and waits for the answer.
     case joining
-    /// This device is a member.
     case member
   }
 
-  /// Its id in this vault: the name of its folder. Not kept in the file.
+  /// The name of its folder. Not kept in the file.
   package internal(set) var id = ""
-  /// How far this device is with it.
   package internal(set) var state: State
-  /// What its owner calls it.
   package internal(set) var name: String
   /// What its members know it by; nil while that isn't known.
   package internal(set) var group: GroupID?
-  /// Whether this device is the owner.
   package internal(set) var isOwner = false
-  /// The owner's own name.
+  /// His own name.
   package internal(set) var owner = ""
-  /// Members, this device included.
+  /// This device included.
   package internal(set) var memberCount = 0
-  /// Number of servers.
   package internal(set) var servers = 0
   /// k.
   package internal(set) var threshold = 0
@@ -42,16 +36,16 @@ package struct GroupFacts: Codable, Hashable, Sendable {
   package internal(set) var waiting = 0
   /// Messages that are known to exist and haven't come.
   package internal(set) var missing: UInt64 = 0
-  /// Whether that says anything: nobody may have been asked yet, or have answered.
+  /// Whether ``missing`` says anything: nobody may have been asked yet, or have answered.
   package var isMissingKnown: Bool { isMissingOpen != true && !isOutdated }
   private var isMissingOpen: Bool?
   /// Until when the other members count as heard, in milliseconds since 1970.
   private var heardUntil: UInt64?
-  /// Whether nobody was heard for so long, by the time when this was read, or nothing can come just now. Not kept in the file.
+  /// Whether nobody was heard for so long, by the time when this was read, or nothing can come just now. Not kept in
+  /// the file.
   private var isOutdated = false
   /// By which peer this device has joined: the digest of its card.
   var joinedBy: [UInt8]?
-  /// Drawn each time that this is written.
   var revision: UInt64 = 0
 
   private enum CodingKeys: String, CodingKey {
@@ -66,7 +60,6 @@ package struct GroupFacts: Codable, Hashable, Sendable {
     self.group = group
   }
 
-  /// Takes over how the group stands.
   mutating func note(_ status: GroupStatus) {
     state = .member
     name = status.name
@@ -103,9 +96,7 @@ struct FactsFile {
   /// Nil if there is none yet.
   func read(_ id: String) throws -> GroupFacts? {
     let bytes: [UInt8]
-    do { bytes = try AtomicFile.read(path(id), limit: Self.byteLimit) } catch StoreError.notFound {
-      return nil
-    } catch { throw error }
+    do { bytes = try AtomicFile.read(path(id), limit: Self.byteLimit) } catch StoreError.notFound { return nil }
     let key = try vault.core.groupKey(id)
     let opened: SecretBytes
     do { opened = try KeySealer(key).open(bytes, context: Self.context) } catch {
@@ -128,14 +119,10 @@ struct FactsFile {
       throw VaultError(.other, "what is known of the group can't be written")
     }
     let key = try vault.core.groupKey(facts.id)
-    let sealed: [UInt8]
-    sealed = try Self.seal([UInt8](json), KeySealer(key))
+    let bytes = [UInt8](json)
+    let sealed = try KeySealer(key).seal(bytes.span.bytes, context: Self.context)
     try AtomicFile.write(sealed.span.bytes, to: path(facts.id), replacing: true)
     return facts
-  }
-
-  private static func seal(_ bytes: [UInt8], _ sealer: KeySealer) throws(GroupError) -> [UInt8] {
-    try sealer.seal(bytes.span.bytes, context: context)
   }
 
   private func damage(_ id: String) -> VaultError {

@@ -8,13 +8,11 @@ struct GroupPlugin: SyncPlugin {
   private let classes: [any GroupClass]
   private let engine = Engine()
 
-  /// For the group with this id in the vault.
   init(_ group: String, _ classes: [any GroupClass]) {
     self.group = group
     self.classes = classes
   }
 
-  /// Names of the classes.
   var entities: [String] { classes.map { type(of: $0).className } }
 
   /// True: what this device changes goes the way of what others change, so that there is one.
@@ -47,7 +45,7 @@ struct GroupPlugin: SyncPlugin {
   }
 }
 
-/// The engine that has the plugin, which has it not: the two would keep each other for ever, and with them the group's lock.
+/// The engine that has the plugin. Weak: else the two would keep each other for ever, and with them the group's lock.
 private final class Engine: Sendable {
   private struct Reference {
     weak var grouper: Grouper?

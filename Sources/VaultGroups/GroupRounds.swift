@@ -7,11 +7,12 @@ import Synchronization
 package import VaultProtocol
 import VaultStore
 
-/// The daemon's part: answers letters and parcels, sends those that wait, and keeps all groups in step, each for a moment at a time, so that
-/// commands can have it between.
+/// The daemon's part: answers letters and parcels, sends those that wait, and keeps all groups in step, each for a
+/// moment at a time, so that commands can have it between.
 package final class GroupRounds: GroupLetterTaker {
   private let groups: VaultGroups
   private let log: Logger
+
   private struct State {
     var plans: [String: Plan] = [:]
     /// Groups that a task is at.
@@ -23,6 +24,7 @@ package final class GroupRounds: GroupLetterTaker {
     /// Why groups couldn't be kept in step since their last round that went well: each reason once is enough.
     var faults: [String: Set<String>] = [:]
   }
+
   private struct Plan {
     var next: Double
     var isFirst = true
@@ -36,6 +38,7 @@ package final class GroupRounds: GroupLetterTaker {
     var ended = -Double.infinity
     var hadParcels = 0
   }
+
   private let state = Mutex(State())
 
   /// Seconds between rounds: while something waits, while nothing does, and at most, while no server answers.
@@ -46,7 +49,8 @@ package final class GroupRounds: GroupLetterTaker {
   private static let hasteLimit: Int64 = 600_000
   /// How long a round may take.
   static let roundLimit = Duration.seconds(20)
-  /// Groups that have a round at the same time, and letters that are on their way: peers that say nothing hold up no group.
+  /// Groups that have a round at the same time, and letters that are on their way: peers that say nothing hold up no
+  /// group.
   private static let concurrency = (rounds: 4, letters: 8)
 
   package convenience init(_ vault: Vault) { self.init(VaultGroups(vault)) }
@@ -56,7 +60,6 @@ package final class GroupRounds: GroupLetterTaker {
     log = groups.vault.core.surroundings.log
   }
 
-  /// Answers a letter.
   package func take(_ letter: GroupLetter, from peer: GroupPeer) async -> GroupReply.Outcome {
     switch letter.purpose {
     case .invitation: await groups.takeInvitation(letter, from: peer)
@@ -220,8 +223,7 @@ package final class GroupRounds: GroupLetterTaker {
       var pause = Self.pauses.idle
       switch outcome {
       case .notYet: break
-      case .madeRoom:
-        pause = 1
+      case .madeRoom: pause = 1
       case .done(let report, let hasUnsent):
         plan.isFirst = false
         // What nobody answers isn't waited for in haste: it may be that somebody only says that there is more.
@@ -285,7 +287,6 @@ package final class GroupRounds: GroupLetterTaker {
     }
   }
 
-  /// A round went well.
   private func noteSuccess(of name: String) {
     guard state.withLock({ $0.faults.removeValue(forKey: name) }) != nil else { return }
     log.info("group \((try? groups.facts.read(name))?.name ?? name) is kept in step again")

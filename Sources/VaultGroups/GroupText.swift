@@ -1,7 +1,7 @@
 import Grouper
 
-/// A join request or an invitation as text, for files, mail and QR codes: a word that says what it is, a colon, and Base32 (RFC 4648)
-/// in capitals without padding, which QR codes take in their alphanumeric mode.
+/// A join request or an invitation as text, for files, mail and QR codes: a word that says what it is, a colon, and
+/// Base32 (RFC 4648) in capitals without padding, which QR codes take in their alphanumeric mode.
 ///
 /// Neither needs a checksum: a request is signed, an invitation sealed.
 enum GroupText {

@@ -2,22 +2,18 @@ import Grouper
 import WireCodec
 
 /// What a letter that invites says.
-struct InvitationLetter: WireValue, Hashable, Sendable {
+struct InvitationLetter: Hashable, Sendable {
   static let byteLimit = 1 + 16 + 2 + Roster.nameByteLimit
 
   let group: GroupID
-  /// What its owner calls it.
   let name: String
+}
 
+extension InvitationLetter: WireValue {
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try group.encode(into: &writer)
     try writer.text16(name)
-  }
-
-  init(group: GroupID, name: String) {
-    self.group = group
-    self.name = name
   }
 
   init(from reader: inout Reader) throws(WireError) {
@@ -29,22 +25,19 @@ struct InvitationLetter: WireValue, Hashable, Sendable {
 }
 
 /// What a letter that asks to join says.
-struct JoiningLetter: WireValue, Hashable, Sendable {
+struct JoiningLetter: Hashable, Sendable {
   static let byteLimit = 1 + 16 + 2 + JoinRequest.byteLimit
 
   let group: GroupID
   /// Who wants to join: a ``JoinRequest``'s bytes.
   let request: [UInt8]
+}
 
+extension JoiningLetter: WireValue {
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
     try group.encode(into: &writer)
     try writer.bytes16(request)
-  }
-
-  init(group: GroupID, request: [UInt8]) {
-    self.group = group
-    self.request = request
   }
 
   init(from reader: inout Reader) throws(WireError) {

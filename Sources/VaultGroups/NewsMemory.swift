@@ -1,7 +1,8 @@
 import Sodium
 import Synchronization
 
-/// When peers are asked for what they say is new about a group: of each group once a minute at most, as long as the program runs.
+/// When peers are asked for what they say is new about a group: of each group once a minute at most, as long as the
+/// program runs.
 final class NewsMemory: Sendable {
   private struct Source: Hashable {
     let peer: Digest
@@ -15,7 +16,8 @@ final class NewsMemory: Sendable {
 
   private let times = Mutex<[Source: Int64]>([:])
 
-  /// When to ask next, after this peer has said that there is something. `waiting` is when it is to be asked already, if it is.
+  /// When to ask next, after this peer has said that there is something. `waiting` is when it is to be asked already,
+  /// if it is.
   func next(from peer: Digest, of group: [UInt8], at now: Int64, waiting: Int64?) -> Int64 {
     times.withLock { times in
       let source = Source(peer: peer, group: group)

@@ -1,36 +1,36 @@
 package import Grouper
 import SecretVault
-import Sodium
 
-/// One group of a vault, open: nobody else has it until ``close()``, which whoever has opened it calls; see ``VaultGroups/use(_:for:_:)``.
+/// One group of a vault, open: nobody else has it until ``close()``, which whoever has opened it calls; see
+/// ``VaultGroups/use(_:for:_:)``.
 ///
-/// Changes of objects go through ``grouper``: `update`, `delete` and, before an update that names files, `addFile`; they are durable here when
-/// the call returns, and the daemon sends them. What comes from others goes to the ``GroupClass`` of its class, which is handed
-/// the same engine and may call it back.
+/// Changes of objects go through ``grouper``: `update`, `delete` and, before an update that names files, `addFile`;
+/// they are durable here when the call returns, and the daemon sends them. What comes from others goes to the
+/// ``GroupClass`` of its class, which is handed the same engine and may call it back.
 package final class VaultGroup: Sendable {
-  /// The group's id in this vault: the name of its folder, 16 hexadecimal digits.
+  /// The name of its folder in this vault, 16 hexadecimal digits: never another group's, and the same for as long as
+  /// this device is in the group.
   package let id: String
-  package let folder: String
-  /// The engine.
   package let grouper: Grouper
   private let store: GroupStore
   private let lock: GroupLock
 
   static let applicationID = "vault"
 
-  private init(id: String, folder: String, grouper: Grouper, store: GroupStore, lock: GroupLock) {
+  private init(id: String, grouper: Grouper, store: GroupStore, lock: GroupLock) {
     self.id = id
-    self.folder = folder
     self.grouper = grouper
     self.store = store
     self.lock = lock
   }
 
+  var context: GroupContext { GroupContext(id: id, grouper: grouper) }
+
   /// Opens the group in a folder of this vault, or begins one there.
   static func open(
-    _ id: String, of vault: Vault, classes: [any GroupClass], connector: any GroupServerConnector, lock: GroupLock,
-    tell: @escaping @Sendable (GrouperEvent) -> Void
+    _ id: String, of groups: VaultGroups, lock: GroupLock, tell: @escaping @Sendable (GrouperEvent) -> Void
   ) async throws -> VaultGroup {
+    let vault = groups.vault
     let folder = vault.core.groupFolders.path(id)
     let key = try vault.core.groupKey(id)
     let store = try GroupStore(path: folder + "/group.sqlite", sealer: KeySealer(key))
@@ -40,11 +40,11 @@ package final class VaultGroup: Sendable {
       sleep: { try await surroundings.sleep(.milliseconds(Int64(clamping: $0))) },
       jitter: { Double.random(in: 0...1) }, tell: tell)
     environment.hasRoom = { vault.core.hasDiskRoom() }
-    let plugin = GroupPlugin(id, classes)
+    let plugin = GroupPlugin(id, groups.classes)
     let grouper = try await Grouper.setup(
-      applicationID: applicationID, entities: plugin.entities, store: store, plugin: plugin, connector: connector,
-      environment: environment)
-    return VaultGroup(id: id, folder: folder, grouper: grouper, store: store, lock: lock)
+      applicationID: applicationID, entities: plugin.entities, store: store, plugin: plugin,
+      connector: groups.connector, environment: environment)
+    return VaultGroup(id: id, grouper: grouper, store: store, lock: lock)
   }
 
   /// Lets others have it.

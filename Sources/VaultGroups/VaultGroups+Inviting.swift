@@ -21,13 +21,13 @@ extension VaultGroups {
   /// Most invitations of this device that nobody has taken yet.
   static let sentLimit = 256
 
-  /// Invites a peer, or hands a member who has lost touch what he needs, when the group is on other servers for example: noted durably, told as soon as it is there. Only this peer, proved by its keys, can take the invitation.
+  /// Invites a peer, or hands a member who has lost touch what he needs, when the group is on other servers for
+  /// example: noted durably, told as soon as it is there. Only this peer, proved by its keys, can take the invitation.
   package func invite(_ reference: String, to group: GroupFacts) async throws -> InvitationReport {
     try checkOwner(of: group)
     let peer = try vault.letters.groupPeer(reference)
     guard let known = group.group else { throw VaultError(.damaged, "the facts of the group \(group.name)") }
-    let new: GroupLetterRecord
-    new = try GroupLetterRecord(
+    let new = try GroupLetterRecord(
       kind: .sent, peer: peer.digest, group: known.bytes, name: group.name, folder: group.id,
       createdAt: vault.core.surroundings.now())
     let outcome = try vault.letters.changeGroupLetters { letters -> Result<(id: [UInt8], isMember: Bool), VaultError> in
@@ -82,8 +82,8 @@ extension VaultGroups {
     }
   }
 
-  /// Takes a letter whose time has come, or in any case, so that the daemon doesn't begin with it for the time of a lease. Nil if
-  /// there is none.
+  /// Takes a letter whose time has come, or in any case, so that the daemon doesn't begin with it for the time of a
+  /// lease. Nil if there is none.
   func claim(_ id: [UInt8], isForced: Bool = false) throws -> GroupLetterRecord? {
     let now = vault.core.surroundings.now()
     return try vault.letters.changeGroupLetters { letters in
@@ -166,8 +166,7 @@ extension VaultGroups {
           letter.state = .taken
           letter.node = request.card.node.bytes
         }
-        // So that the others learn of it soon.
-        // No more than that: whoever has asked waits for the answer.
+        // So that the others learn of it soon; no more than that, for whoever has asked waits for the answer.
         _ = try? await open.grouper.round(isFirst: false, isHurried: true)
         return answer.bytes
       }
@@ -185,10 +184,9 @@ extension VaultGroups {
     }
   }
 
-  /// The invitation by which this peer may join with this card: one that it hasn't taken yet, or has taken with the same.
-  private func invitation(
-    of peer: GroupPeer, to group: GroupID, node: NodeID
-  ) throws -> GroupLetterRecord? {
+  /// The invitation by which this peer may join with this card: one that it hasn't taken yet, or has taken with the
+  /// same.
+  private func invitation(of peer: GroupPeer, to group: GroupID, node: NodeID) throws -> GroupLetterRecord? {
     try vault.letters.groupLetters().first { letter in
       letter.kind == .sent && letter.peer == peer.digest && letter.group == group.bytes
         && (letter.node == nil || letter.node == node.bytes)

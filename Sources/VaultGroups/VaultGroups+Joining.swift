@@ -9,9 +9,7 @@ package struct WaitingInvitation: Hashable, Sendable {
   /// What the group is called there.
   package let name: String
   package let group: GroupID
-  /// Who invites.
   package let peer: String
-  /// When it came.
   package let receivedAt: Int64
   /// Whether this device has asked to join, and waits for the answer.
   package let isTaken: Bool
@@ -43,8 +41,7 @@ extension VaultGroups {
       return .refused(.notAccepted)
     }
     do {
-      let new: GroupLetterRecord
-      new = try GroupLetterRecord(
+      let new = try GroupLetterRecord(
         kind: .received, peer: peer.digest, group: content.group.bytes, name: content.name, folder: "",
         createdAt: vault.core.surroundings.now())
       if let known = try await list().first(where: { $0.group == content.group && $0.state == .member }),
@@ -68,8 +65,8 @@ extension VaultGroups {
     }
   }
 
-  /// Whether a peer is in a group, as far as is known here: this device has joined by it, or has seen its mailbox there. Whoever isn't is asked
-  /// for nothing, and told nothing, without the user's word.
+  /// Whether a peer is in a group, as far as is known here: this device has joined by it, or has seen its mailbox
+  /// there. Whoever isn't is asked for nothing, and told nothing, without the user's word.
   private func isMember(_ peer: GroupPeer, of group: GroupFacts) throws -> Bool {
     if group.joinedBy == peer.digest.bytes { return true }
     guard let id = group.group?.bytes else { return false }
@@ -77,8 +74,8 @@ extension VaultGroups {
       Post.mailboxTag(group: id, card: peer.digest), folder: GroupItems.bytes(of: group.id))
   }
 
-  /// An invitation by a member to a group that this device is in: there is something new about it, other servers for example. The peer is asked
-  /// for it; what it answers is taken if the group's owner has signed it.
+  /// An invitation by a member to a group that this device is in: there is something new about it, other servers for
+  /// example. The peer is asked for it; what it answers is taken if the group's owner has signed it.
   private func takeNews(
     _ new: GroupLetterRecord, of group: GroupFacts, from peer: GroupPeer
   ) throws -> GroupReply.Outcome {
@@ -112,16 +109,12 @@ extension VaultGroups {
 
   /// Joins the group of this name to which a peer invites this device, or the only one. If the owner is away, throws
   /// ``VaultError/Code/unreachable``: the daemon goes on trying.
-  package func join(
-    _ reference: String?, email: String, userName: String?
-  ) async throws -> GroupFacts {
+  package func join(_ reference: String?, email: String, userName: String?) async throws -> GroupFacts {
     let letter: GroupLetterRecord
     do { letter = try chosen(reference) } catch {
       guard VaultError(error).code == .notFound, let reference, let known = try? await find(reference),
         known.state == .member
-      else {
-        throw error
-      }
+      else { throw error }
       throw VaultError(
         .usage, "this device is in \(known.name) already",
         hint:
@@ -186,9 +179,7 @@ extension VaultGroups {
   }
 
   /// Makes a folder and keys for a group that this device wants to join.
-  private func begin(
-    _ letter: GroupLetterRecord, email: String, userName: String?
-  ) async throws -> String {
+  private func begin(_ letter: GroupLetterRecord, email: String, userName: String?) async throws -> String {
     let id = try await makeRequest(letter.name, GroupID(letter.group), email: email, userName: userName).id
     let now = vault.core.surroundings.now()
     var folder = ""
@@ -256,9 +247,7 @@ extension VaultGroups {
   }
 
   /// Takes an owner's answer, which a peer has given.
-  func accept(
-    _ answer: [UInt8], in folder: String, _ group: GroupID?, by peer: GroupPeer? = nil
-  ) async throws {
+  func accept(_ answer: [UInt8], in folder: String, _ group: GroupID?, by peer: GroupPeer? = nil) async throws {
     try await use(folder, for: "vault group join") { open in
       try await open.grouper.accept(Invitation(answer), to: group)
       if let peer, var known = try facts.read(folder) {
@@ -299,8 +288,7 @@ extension VaultGroups {
   func makeRequest(
     _ name: String, _ group: GroupID?, email: String, userName: String?
   ) async throws -> (id: String, request: JoinRequest) {
-    let user: String
-    if let userName { user = userName } else { user = try vault.core.ownName() }
+    let user = try userName ?? vault.core.ownName()
     let id = try vault.core.groupFolders.create()
     do {
       try facts.write(GroupFacts(id: id, state: .joining, name: name, group: group))

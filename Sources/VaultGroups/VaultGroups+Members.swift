@@ -4,7 +4,6 @@ import VaultStore
 
 /// A member of a group, or somebody who was invited to it.
 package struct GroupMember: Hashable, Sendable {
-  /// How far he is.
   package enum State: String, Sendable {
     case owner, member, removed
     /// He has been told, or will be; he hasn't joined.
@@ -15,11 +14,9 @@ package struct GroupMember: Hashable, Sendable {
   package let node: NodeID?
   /// His name in the group; of somebody who is only invited the peer's.
   package let name: String
-  /// His e-mail address; may be empty.
+  /// May be empty.
   package let email: String
-  /// How far he is.
   package let state: State
-  /// Whether it is this device.
   package let isSelf: Bool
   /// The peer that he joined as, if this device has invited him.
   package let peer: String?
@@ -68,18 +65,18 @@ extension VaultGroups {
 
   // MARK: - Keeping in step by hand
 
-  /// How a group stands.
   package func status(of group: GroupFacts) async throws -> GroupStatus {
     try await use(group.id, for: "vault group status") { open in try await open.grouper.status() }
   }
 
-  /// Sends what waits and takes what is new, answers what others' parcels ask for and sends the answers. With `confirms` everybody is told how far this device is, whenever that was done last.
+  /// Sends what waits and takes what is new, answers what others' parcels ask for and sends the answers. With
+  /// `confirms` everybody is told how far this device is, whenever that was done last.
   package func sync(
     _ group: GroupFacts, confirms: Bool = false
   ) async throws -> (report: ReceiveReport, status: GroupStatus) {
     try await use(group.id, for: confirms ? "vault group confirm" : "vault group sync") { open in
       if confirms { try await open.grouper.sender.confirm() }
-      let report = try await exchangeAnswering(open, isFirst: true, isForced: true)
+      let report = try await exchangeAnswering(open)
       return (report, try await open.grouper.status())
     }
   }

@@ -4,9 +4,7 @@ import SecretVault
 import Sodium
 import VaultStore
 
-/// A group that is to be made.
 package struct GroupPlan: Sendable {
-  /// What to call it.
   package var name: String
   package var servers: [ServerChoice]
   /// k; nil for 2.
@@ -20,7 +18,6 @@ package struct GroupPlan: Sendable {
   /// How the user wants to be called; nil for the name on this device's card.
   package var userName: String?
 
-  /// Takes all of it.
   package init(
     name: String, servers: [ServerChoice], threshold: Int? = nil, sufficient: Int? = nil, ttl: Int = 86_400,
     email: String = "", userName: String? = nil
@@ -83,8 +80,7 @@ extension VaultGroups {
     guard !known.contains(where: { $0.name == plan.name }) else {
       throw VaultError(.usage, "there is a group \(plan.name) already", hint: "choose another name")
     }
-    let userName: String
-    if let given = plan.userName { userName = given } else { userName = try vault.core.ownName() }
+    let userName = try plan.userName ?? vault.core.ownName()
     let id = try vault.core.groupFolders.create()
     do {
       try facts.write(GroupFacts(id: id, state: .creating, name: plan.name))
@@ -95,9 +91,7 @@ extension VaultGroups {
       }
     } catch {
       try? vault.core.groupFolders.remove(id)
-      guard !Task.isCancelled else {
-        throw VaultError(.interrupted, "interrupted; no group was made")
-      }
+      guard !Task.isCancelled else { throw VaultError(.interrupted, "interrupted; no group was made") }
       throw error
     }
     guard let made = try facts.read(id) else { throw VaultError(.damaged, "the facts of the new group") }
@@ -105,9 +99,9 @@ extension VaultGroups {
     return made
   }
 
-  /// Removes a member: by his name, his e-mail address, the beginning of his id, or the peer's name that he joined as. One who was only
-  /// invited isn't any more. Durable when it returns; what servers and members have to learn of it, and haven't, they
-  /// are told later.
+  /// Removes a member: by his name, his e-mail address, the beginning of his id, or the peer's name that he joined as.
+  /// One who was only invited isn't any more. Durable when it returns; what servers and members have to learn of it,
+  /// and haven't, they are told later.
   package func remove(_ reference: String, from group: GroupFacts) async throws -> GroupRemoval {
     let peers = try memberPeers(of: group)
     let invited = try vault.letters.groupLetters().filter { isInvitation($0, to: group) }
@@ -134,8 +128,7 @@ extension VaultGroups {
     }
     let peer = try vault.letters.groupPeer(reference)
     guard invited.contains(where: { $0.peer == peer.digest }) else {
-      throw VaultError(
-        .notFound, "\(group.name) has no member \(reference)", hint: "see `vault group members`")
+      throw VaultError(.notFound, "\(group.name) has no member \(reference)", hint: "see `vault group members`")
     }
     try vault.letters.changeGroupLetters { letters in
       letters.removeAll { isInvitation($0, to: group) && $0.peer == peer.digest }
@@ -178,22 +171,17 @@ extension VaultGroups {
     }
   }
 
-  /// Forgets a group on this device, and with `erases` has its servers forget it too: the owner's right. Returns the servers that
-  /// were away.
+  /// Forgets a group on this device, and with `erases` has its servers forget it too: the owner's right. Returns the
+  /// servers that were away.
   package func leave(_ group: GroupFacts, erases: Bool) async throws -> [String] {
     let lock = try await GroupLock.take(
       vault.core.groupFolders.path(group.id), for: "vault group leave", waiting: patience, vault.core.surroundings)
     defer { lock.release() }
     var away: [String] = []
     if erases {
-      let open = try await VaultGroup.open(
-        group.id, of: vault, classes: classes, connector: connector, lock: lock
-      ) { _ in }
-      do { away = try await open.grouper.deleteGroupOnServers() } catch {
-        open.closeStore()
-        throw VaultError(error)
-      }
-      open.closeStore()
+      let open = try await VaultGroup.open(group.id, of: self, lock: lock) { _ in }
+      defer { open.closeStore() }
+      do { away = try await open.grouper.deleteGroupOnServers() } catch { throw VaultError(error) }
     }
     for part in classes { try await part.forget(group.id) }
     try vault.core.groupFolders.remove(group.id)
@@ -211,7 +199,6 @@ extension VaultGroups {
   }
 }
 
-/// What came of a removal.
 package struct GroupRemoval: Sendable {
   package let name: String
   /// Whether it was an invitation that nobody had taken.

@@ -29,9 +29,7 @@ extension VaultGroups {
 
   /// The same of a member, whose servers are gone for example: the owner's answer has the new ones.
   package func requestText(of group: GroupFacts) async throws -> String {
-    let bytes = try await use(group.id, for: "vault group join") { open in
-      try await open.grouper.memberRequest().bytes
-    }
+    let bytes = try await use(group.id, for: "vault group join") { try await $0.grouper.memberRequest().bytes }
     return GroupText.text(.request, bytes)
   }
 

@@ -1,6 +1,5 @@
 import GroupLink
 import Grouper
-import Logging
 import NetLink
 package import SecretVault
 import VaultStore
@@ -16,7 +15,7 @@ package struct VaultGroups: Sendable {
   /// How long a command waits for who has a group.
   var patience = Duration.seconds(10)
 
-  /// The groups of this vault, with all that they keep in step. Opens nothing.
+  /// Opens nothing.
   package init(_ vault: Vault) {
     self.init(vault, classes: GroupClasses.all(of: vault), connector: GroupServerConnections(NetHelper.shared))
   }
@@ -31,7 +30,8 @@ package struct VaultGroups: Sendable {
 
   // MARK: - Finding
 
-  /// All groups, by name; those too that this device has asked to join. What a creation that was interrupted has left is removed.
+  /// All groups, by name; those too that this device has asked to join. What a creation that was interrupted has left
+  /// is removed.
   package func list() async throws -> [GroupFacts] {
     vault.core.groupFolders.sweep()
     var all: [GroupFacts] = []
@@ -55,13 +55,13 @@ package struct VaultGroups: Sendable {
     let folder = vault.core.groupFolders.path(id)
     guard let lock = try GroupLock.take(folder, for: "vault group list") else { return nil }
     defer { lock.release() }
-    let group = try await VaultGroup.open(id, of: vault, classes: classes, connector: connector, lock: lock) { _ in }
+    let group = try await VaultGroup.open(id, of: self, lock: lock) { _ in }
     defer { group.close() }
     let status: GroupStatus
     do { status = try await group.grouper.status() } catch GroupError.noGroup {
       try vault.core.groupFolders.remove(id)
       return nil
-    } catch { throw error }
+    }
     var facts = GroupFacts(id: id, state: .member, name: status.name)
     facts.note(status)
     return try self.facts.write(facts)
@@ -109,8 +109,8 @@ package struct VaultGroups: Sendable {
 
   // MARK: - Using one
 
-  /// Opens a group for `body` and closes it behind it. Waits up to ten seconds for whoever has it; `what` tells others, meanwhile,
-  /// who has it now: a few words such as `vault group sync`.
+  /// Opens a group for `body` and closes it behind it. Waits up to ten seconds for whoever has it; `what` tells others,
+  /// meanwhile, who has it now: a few words such as `vault group sync`.
   package func use<Value: Sendable>(
     _ id: String, for what: String, _ body: (VaultGroup) async throws -> Value
   ) async throws -> Value {
@@ -132,8 +132,7 @@ package struct VaultGroups: Sendable {
     _ body: (VaultGroup) async throws -> Value
   ) async throws -> Value {
     defer { lock.release() }
-    let group = try await VaultGroup.open(
-      id, of: vault, classes: classes, connector: connector, lock: lock, tell: tell)
+    let group = try await VaultGroup.open(id, of: self, lock: lock, tell: tell)
     await catchUp(group)
     let result: Result<Value, any Error>
     do { result = .success(try await body(group)) } catch { result = .failure(error) }

@@ -3,9 +3,9 @@ import Glibc
 import Sandbox
 
 extension SystemCallFilter {
-  /// All that speaking to servers needs: sockets of the network, threads, memory that can't be executed, clocks, and reading
-  /// what Landlock leaves. Other calls fail as if the kernel didn't know them, which libraries can cope with; starting a
-  /// program or reaching into a process is the end.
+  /// All that speaking to servers needs: sockets of the network, threads, memory that can't be executed, clocks, and
+  /// reading what Landlock leaves. Other calls fail as if the kernel didn't know them, which libraries can cope with;
+  /// starting a program or reaching into a process is the end.
   static func speaking() -> SystemCallFilter {
     var filter = SystemCallFilter()
     filter.allowNetwork()

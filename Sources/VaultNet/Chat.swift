@@ -16,8 +16,7 @@ final class Chat: Sendable {
       guard let file = MemoryFile(bytes) else { throw .noResources }
       return file
     }
-    let account = try XMPPAccount(
-      asked.address, host: asked.host, port: asked.port, certificates: certificates?.path)
+    let account = try XMPPAccount(asked.address, host: asked.host, port: asked.port, certificates: certificates?.path)
     prover = RemoteProver(socket, id)
     if message.isRegistration {
       guard let password else { throw .invalidPassword("it is empty") }

@@ -83,8 +83,8 @@ enum Confinement {
   /// Most certificates of a folder.
   private static let certificatesLimit = 4096
 
-  /// What OpenSSL looks for in a folder: files named by a hash, a dot and a number, with an r ahead of that of a list of
-  /// revocations.
+  /// What OpenSSL looks for in a folder: files named by a hash, a dot and a number, with an r ahead of that of a list
+  /// of revocations.
   private static func certificates(in folder: String) -> [String] {
     guard let stream = opendir(folder) else { return [] }
     defer { closedir(stream) }

@@ -1,5 +1,4 @@
 import SecretVault
-import VaultProtocol
 import VaultStore
 import XMPPRequests
 
@@ -9,8 +8,8 @@ extension AccountExchange {
   /// How long after the login there is another look for what came in that moment, and then another one.
   private static let pauses = [Duration.seconds(5), .seconds(55)]
 
-  /// Reads what came while this device was away: at once, and again for what the server has put aside or archived in the very moment of the login, which
-  /// else would come with the next one, days later.
+  /// Reads what came while this device was away: at once, and again for what the server has put aside or archived in
+  /// the very moment of the login, which else would come with the next one, days later.
   func readWhatCame() async {
     let hasArchive = await hasArchive()
     var place = account.archivedTo.map { XMPPArchivePlace.after($0) } ?? .end
@@ -56,11 +55,11 @@ extension AccountExchange {
           page = try await patiently { () throws(XMPPError) in
             try await connection.archive(from: from, limit: from == .end ? XMPPArchivePage.limit : 50)
           }
-        } catch XMPPError.refused(let condition) {
+        } catch .refused(let condition) {
           guard let other = Self.place(from, refused: condition) else { throw .refused(condition) }
           place = other
           continue
-        } catch { throw error }
+        }
         for message in page.messages where await !take(message, isArchived: true) {
           // Asked for again with the next look, or connection.
           return
@@ -75,8 +74,9 @@ extension AccountExchange {
     }
   }
 
-  /// Where to read instead of a place that the server refuses; nil if that is to be asked for again another time. Archives don't go back for ever: of
-  /// one that has dropped the last entry known here all that is left may be new. What isn't, is known when it comes.
+  /// Where to read instead of a place that the server refuses; nil if that is to be asked for again another time. Of an
+  /// archive that has dropped the last entry known here all that is left may be new. What isn't, is known when it
+  /// comes.
   static func place(_ from: XMPPArchivePlace, refused condition: XMPPCondition) -> XMPPArchivePlace? {
     guard case .after = from, condition.description == "item-not-found" else { return nil }
     return .beginning

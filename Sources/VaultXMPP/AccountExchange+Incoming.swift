@@ -92,16 +92,10 @@ extension AccountExchange {
   }
 
   private func undelivered(_ id: String, _ to: JID?, _ condition: XMPPCondition) {
-    guard let to else { return }
-    if let copy = Self.bytes(id, count: 32) {
-      log.debug("\(account.logName): \(to.bare) can't be reached: \(condition)")
-      return cameBack(copy, from: to)
-    }
-    guard let bytes = Self.bytes(id) else { return }
+    guard let to, let bytes = Self.bytes(id, count: 32) ?? Self.bytes(id) else { return }
     log.debug("\(account.logName): \(to.bare) can't be reached: \(condition)")
-    note {
-      try vault.messages.notePlain(bytes, account: account.id, contact: to.bare.description, .lost)
-    }
+    if bytes.count == 32 { return cameBack(bytes, from: to) }
+    note { try vault.messages.notePlain(bytes, account: account.id, contact: to.bare.description, .lost) }
   }
 
   /// Whether it is a contact's or a peer's address.
@@ -150,7 +144,8 @@ extension AccountExchange {
     }
   }
 
-  /// Accepts who asks after this account has asked and was accepted: friends see each other, and its user has said who is one.
+  /// Accepts who asks after this account has asked and was accepted: friends see each other, and its user has said who
+  /// is one.
   private func acceptBack(_ contact: JID) async {
     let known = try? vault.accounts.friendRecord(account.id, contact.description)
     guard let known, known.asks, known.subscription == .to else { return }

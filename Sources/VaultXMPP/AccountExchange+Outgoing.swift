@@ -57,13 +57,12 @@ extension AccountExchange {
     state.withLock { $0.isLookedThrough = !$0.hasQuestions }
   }
 
-  /// A parcel that goes to the server for a peer.
   private struct Delivery {
-    /// The parcel's id. Of somebody else's which copy it is, as its carrier may have several under one id.
+    /// The parcel's id; of somebody else's the copy's, as its carrier may have several under one id.
     let id: [UInt8]
     let bytes: [UInt8]
     let to: JID
-    /// What is said of somebody else's.
+    /// Of somebody else's.
     var carriage: XMPPCarriage?
   }
 
@@ -122,8 +121,8 @@ extension AccountExchange {
     return nil
   }
 
-  /// Sends a parcel part by part, and waits for the server to have each: what else is to be said waits for one part at most, at a server that reads
-  /// slowly, too, and what is small goes between them.
+  /// Sends a parcel part by part, and waits for the server to have each, so that what else is to be said waits for one
+  /// part at most. What is small goes between them.
   private func sendParts(_ delivery: Delivery) async throws {
     let count = XMPPParcelPart.parts(delivery.bytes.count)
     var mark: UInt64?
@@ -143,8 +142,7 @@ extension AccountExchange {
   private func write(_ one: Delivery, part: Int) async throws(XMPPError) {
     let connection = connection
     try await patiently { () throws(XMPPError) in
-      try await connection.send(
-        part: part, of: one.bytes, to: one.to, id: hexadecimal(one.id), carriage: one.carriage)
+      try await connection.send(part: part, of: one.bytes, to: one.to, id: hexadecimal(one.id), carriage: one.carriage)
     }
   }
 
@@ -187,7 +185,8 @@ extension AccountExchange {
     return max(1, found.post.bytes.count)
   }
 
-  /// What doesn't get there is left again, but not at once and not for ever; by the daemon, as each command would begin it anew.
+  /// What doesn't get there is left again, but not at once and not for ever; by the daemon, as each command would begin
+  /// it anew.
   func cameBack(_ id: [UInt8], from address: JID) {
     guard !answers, memory.cameBack(id, from: address.bare.description, at: now) else { return }
     note { try vault.meetings.carriedCameBack([id]) }
@@ -221,6 +220,6 @@ extension AccountExchange {
     do {
       try await patiently { () throws(XMPPError) in try await connection.send(text, to: to.bare, id: name) }
       return true
-    } catch XMPPError.invalidContent { return false } catch { throw error }
+    } catch .invalidContent { return false }
   }
 }

@@ -9,7 +9,8 @@ import XMPPRequests
 extension AccountExchange {
   /// Milliseconds between two looks of servers at one message, and between their clocks and this one.
   private static let difference: Int64 = 120_000
-  /// How long after a message another one under its sender's name for it is taken for the same, where the archive gives no names.
+  /// How long after a message another one under its sender's name for it is taken for the same, where the archive gives
+  /// no names.
   private static let day: Int64 = 86_400_000
   /// Messages out of the archive that are remembered.
   private static let archivedLimit = 4096
@@ -73,7 +74,8 @@ extension AccountExchange {
     }
   }
 
-  /// What was passed over before and is here now, because its sender is no stranger any more, doesn't count as passed over.
+  /// What was passed over before and is here now, because its sender is no stranger any more, doesn't count as passed
+  /// over.
   private func countNoMore(_ message: XMPPMessage) {
     guard state.withLock({ !$0.passed.isEmpty }) else { return }
     let marks = self.marks(of: HeldText(message: message, isArchived: false))
@@ -110,7 +112,6 @@ extension AccountExchange {
     for one in held { _ = await take(one.message, isArchived: one.isArchived) }
   }
 
-  /// Who somebody is to this account.
   private enum Standing {
     case contact, asking, stranger, blocked
   }
@@ -123,9 +124,7 @@ extension AccountExchange {
     return known == nil ? .stranger : .asking
   }
 
-  private func keep(
-    _ message: XMPPMessage, of contact: JID, isMine: Bool, isArchived: Bool
-  ) throws -> Taking {
+  private func keep(_ message: XMPPMessage, of contact: JID, isMine: Bool, isArchived: Bool) throws -> Taking {
     let address = contact.description
     let standing = isMine ? .contact : try standing(of: address)
     let refusal = try self.refusal(standing, address)
@@ -133,7 +132,8 @@ extension AccountExchange {
     var tag: [UInt8]?
     if let name = message.archiveID { tag = try PlainMessage.id(archived: name, contact: address, text: text) }
     let sentAt = message.stamp.flatMap { AccountStamp.milliseconds($0) } ?? vault.core.surroundings.now()
-    // The account's own server vouches for what its archive says, and this clock for what comes now; else anybody may have put a time in.
+    // The account's own server vouches for what its archive says, and this clock for what comes now; else anybody may
+    // have put a time in.
     let isDated = isArchived || message.stamp == nil
     func plain(_ id: [UInt8], _ kinds: Set<PlainMark.Kind>) -> PlainMessage {
       PlainMessage(
@@ -168,7 +168,8 @@ extension AccountExchange {
     }
   }
 
-  /// What becomes of a text that isn't here, if it isn't to be kept. What was kept while its sender could write stays, whoever he is now.
+  /// What becomes of a text that isn't here, if it isn't to be kept. What was kept while its sender could write stays,
+  /// whoever he is now.
   private func refusal(_ standing: Standing, _ address: String) throws -> Taking? {
     switch standing {
     case .contact: return nil
@@ -184,9 +185,7 @@ extension AccountExchange {
     }
   }
 
-  private func keep(
-    _ message: PlainMessage, _ isArchived: Bool, isDated: Bool, _ standing: Standing
-  ) throws -> Taking {
+  private func keep(_ message: PlainMessage, _ isArchived: Bool, isDated: Bool, _ standing: Standing) throws -> Taking {
     // What others say waits behind it: it isn't asked for again.
     if !message.isMine, try isFull(message, isDated: isDated) { return .unwanted }
     // This stays in the archive, and is asked for again with the next connection.
@@ -208,31 +207,35 @@ extension AccountExchange {
   /// Whether a text leaves as much of the disk free as is to stay free. Says once a day that one doesn't.
   private func hasRoom(for message: PlainMessage) -> Bool {
     guard !vault.core.hasDiskRoom(for: message.text.count) else { return true }
-    let today = vault.core.surroundings.now() / Self.day
     // No contact is called so.
-    if state.withLock({ $0.fullDays.updateValue(today, forKey: "") }) != today {
+    if isFirstToday("") {
       log.warning(
         "\(account.logName): so little of the disk is free that texts stay at the server; see the setting keep-free")
     }
     return false
   }
 
-  /// Whether enough of a contact's messages of the same day are here. What was said in a longer absence comes all at once, and is of many days.
+  /// Whether what is said about this contact at most once a day hasn't been said today.
+  private func isFirstToday(_ contact: String) -> Bool {
+    let today = vault.core.surroundings.now() / Self.day
+    return state.withLock { $0.fullDays.updateValue(today, forKey: contact) } != today
+  }
+
+  /// Whether enough of a contact's messages of the same day are here. What was said in a longer absence comes all at
+  /// once, and is of many days.
   private func isFull(_ message: PlainMessage, isDated: Bool) throws -> Bool {
     let (contact, day) = (message.contact, message.sentAt / Self.day)
     let isFull: Bool
     if isDated {
       let known = state.withLock { $0.plainDays[contact] }
-      let days: [Int64: Int]
-      if let known { days = known } else { days = try vault.messages.plainDays(account: account.id, contact: contact) }
+      let days = try known ?? vault.messages.plainDays(account: account.id, contact: contact)
       state.withLock { $0.plainDays[contact] = days }
       isFull = days[day, default: 0] >= Messages.plainDayLimit
     } else {
       isFull = try vault.messages.isPlainFull(account: account.id, contact: contact)
     }
     guard isFull else { return false }
-    let today = vault.core.surroundings.now() / Self.day
-    if state.withLock({ $0.fullDays.updateValue(today, forKey: contact) }) != today {
+    if isFirstToday(contact) {
       log.warning(
         "\(account.logName): a contact has sent more than \(Messages.plainDayLimit) messages in a day; what is beyond is passed over"
       )
@@ -244,8 +247,8 @@ extension AccountExchange {
     try vault.messages.knownPlain(message.id, account: account.id, contact: message.contact, isMine: message.isMine)
   }
 
-  /// Whether a message is the one that is known under its sender's name for it. Where the archive has names for both these decide, but for one that
-  /// its sender's program sends again after a moment.
+  /// Whether a message is the one that is known under its sender's name for it. Where the archive has names for both
+  /// these decide, but for one that its sender's program sends again after a moment.
   private func isRepeat(_ message: PlainMessage, of known: KnownPlain) throws -> Bool {
     let isNamed = message.mark.archived != nil && known.mark.archived != nil
     let limit = isNamed ? Self.difference : Self.day
@@ -255,8 +258,9 @@ extension AccountExchange {
     return true
   }
 
-  /// Whether a message that its sender hasn't named is here, perhaps under another kind of name: it came to another connection, or to this one before
-  /// it was archived. What is known under the same kind of name already is another message, even if it says the same.
+  /// Whether a message that its sender hasn't named is here, perhaps under another kind of name: it came to another
+  /// connection, or to this one before it was archived. What is known under the same kind of name already is another
+  /// message, even if it says the same.
   private func hasCome(_ message: PlainMessage, isArchived: Bool) throws -> Bool {
     if try known(message) != nil { return true }
     let (tag, kinds) = (message.mark.archived, message.mark.kinds)
@@ -297,8 +301,6 @@ extension AccountExchange {
     if let subject = message.subject { parts.insert("Subject: \(subject)", at: 0) }
     if message.missing > 0 { parts.append("[\(message.missing) more bytes were too many, and are left out]") }
     let text = parts.joined(separator: "\n\n")
-    do { return HeldSecret(try SecretBytes(copying: Array(text.utf8).span.bytes)) } catch {
-      return nil
-    }
+    do { return HeldSecret(try SecretBytes(copying: Array(text.utf8).span.bytes)) } catch { return nil }
   }
 }

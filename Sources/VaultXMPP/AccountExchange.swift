@@ -9,8 +9,8 @@ import XMPPRequests
 
 /// One connection of an account, and all that goes over it for as long as it lasts.
 ///
-/// What comes is kept durably before its sender is told so, and what is to be sent lies in the vault until it is known to have arrived: it may end at
-/// any moment.
+/// What comes is kept durably before its sender is told so, and what is to be sent lies in the vault until it is known
+/// to have arrived: it may end at any moment.
 final class AccountExchange: Sendable {
   let vault: Vault
   let account: AccountRecord
@@ -53,8 +53,9 @@ final class AccountExchange: Sendable {
     var areOthersLeft = false
     /// Plain messages that this connection has read from the archive.
     var archived: Set<[UInt8]> = []
-    /// How many plain messages of a contact are here of which day, and of which day it was said last that they are too many.
+    /// How many plain messages of a contact are here, by day.
     var plainDays: [String: [Int64: Int]] = [:]
+    /// On which day it was said last that they are too many.
     var fullDays: [String: Int64] = [:]
   }
 
@@ -76,14 +77,15 @@ final class AccountExchange: Sendable {
     static let alive = 60_000.0
     /// Between two looks at whether what was sent gets on.
     static let look = Duration.seconds(1)
-    /// Bytes that may lie between a server's system and a server that reads slowly, and how many of them it reads in a millisecond at least. Some are
-    /// set to take three.
+    /// Bytes that may lie between a server's system and a server that reads slowly, and how many of them it reads in a
+    /// millisecond at least. Some are set to take three.
     static let unread = (bytes: 128 << 10, pace: 2.0)
-    /// Between two looks at whether the network is another one, and how long the server may take for an answer then.
+    /// Between two looks at whether the network is another one, and for an answer of the server then.
     static let network = (look: Duration.seconds(2), answer: Duration.seconds(10))
   }
 
-  /// More than other programs have: some servers give what comes to the highest alone, and nobody else knows what to do with a parcel.
+  /// More than other programs have: some servers give what comes to the highest alone, and nobody else knows what to do
+  /// with a parcel.
   private static let priority: Int8 = 100
 
   private init(
@@ -104,7 +106,8 @@ final class AccountExchange: Sendable {
   var log: Logger { vault.core.surroundings.log }
   var now: Double { vault.core.surroundings.monotonic() }
 
-  /// Connects, logs in, takes the contacts and says that the account is there. `resource` is this device's name at the server.
+  /// Connects, logs in, takes the contacts and says that the account is there. `resource` is this device's name at the
+  /// server.
   static func open(
     _ vault: Vault, _ account: AccountRecord, password: HeldSecret, resource: String?, answers: Bool,
     memory: SendingMemory = SendingMemory()
@@ -118,9 +121,7 @@ final class AccountExchange: Sendable {
     do {
       let before = (try? vault.accounts.friendRecords(account.id)) ?? []
       let contacts = try await within(Limits.answer, sleep) { () throws(XMPPError) in try await connection.roster() }
-      exchange.note {
-        try vault.keepRoster(account.id, contacts, since: before, stays: true)
-      }
+      exchange.note { try vault.keepRoster(account.id, contacts, since: before, stays: true) }
       // Those who are there say so anew.
       if !answers { exchange.note { try vault.accounts.forgetPresence(account.id) } }
       try await within(Limits.answer, sleep) { () throws(XMPPError) in
@@ -136,9 +137,9 @@ final class AccountExchange: Sendable {
   }
 
   private func askForCopies() async throws(XMPPError) {
-    do { try await connection.askForCopies() } catch XMPPError.refused(let condition) {
+    do { try await connection.askForCopies() } catch .refused(let condition) {
       log.debug("\(account.logName): the server makes no copies: \(condition)")
-    } catch { throw error }
+    }
   }
 
   /// Works until the connection ends, or until the task is cancelled: then it says goodbye. Returns why it ended.
@@ -155,6 +156,23 @@ final class AccountExchange: Sendable {
     } onCancel: {
       work.cancel()
       connection.logout()
+    }
+  }
+
+  /// The same, but says goodbye when `end` returns, too.
+  func run(until end: @escaping @Sendable () async -> Void) async -> XMPPError? {
+    await withTaskGroup(of: XMPPError??.self) { tasks in
+      tasks.addTask { .some(await self.run()) }
+      tasks.addTask {
+        await end()
+        return nil
+      }
+      var reason: XMPPError?
+      while let ended = await tasks.next() {
+        if let ended { reason = ended }
+        tasks.cancelAll()
+      }
+      return reason
     }
   }
 
@@ -178,8 +196,8 @@ final class AccountExchange: Sendable {
     while (try? await sleep(Limits.network.look)) != nil {
       let isOther = NetworkMark.now() != network
       guard isOther || now >= next else { continue }
-      // What is being sent waits for an answer of its own, as long as it gets on. The question would wait behind them, and networks
-      // change also where nobody's way is concerned.
+      // What is being sent waits for an answer of its own, as long as it gets on. The question would wait behind it,
+      // and networks change also where nobody's way is concerned.
       if state.withLock({ $0.isSending }) { continue }
       (network, next) = (NetworkMark.now(), now + Limits.alive)
       do {
@@ -193,13 +211,14 @@ final class AccountExchange: Sendable {
     let connection = connection
     do {
       try await patiently(limit) { () throws(XMPPError) in try await connection.ping() }
-    } catch XMPPError.refused {
+    } catch .refused {
       // It doesn't know this question, which is an answer.
-    } catch { throw error }
+    }
   }
 
-  /// Runs what waits for the server as long as anything gets on its way, there or here, however slow it is: the answer comes behind all that the server
-  /// has for this device. When nothing moves any more, it has the usual time, and a little for what lies there unread.
+  /// Runs what waits for the server as long as anything gets on its way, there or here, however slow it is: the answer
+  /// comes behind all that the server has for this device. When nothing moves any more, it has the usual time, and a
+  /// little for what lies there unread.
   func patiently<Value: Sendable>(
     _ limit: Duration = Limits.answer, _ body: @escaping @Sendable () async throws(XMPPError) -> Value
   ) async throws(XMPPError) -> Value {
@@ -242,7 +261,7 @@ final class AccountExchange: Sendable {
     }
   }
 
-  func happened(_ change: (inout State) -> Void = { _ in }) {
+  func happened(_ change: (inout State) -> Void) {
     let now = now
     state.withLock { state in
       state.lastAt = now
@@ -272,10 +291,8 @@ package struct AccountReport: Hashable, Sendable {
   /// Receipts for what was sent.
   package var receipts = 0
 
-  /// Nothing.
   package init() {}
 
-  /// What has gone and come since then.
   func traffic(since before: AccountReport, at now: Int64) -> AccountTraffic {
     var traffic = AccountTraffic(since: max(0, now))
     traffic.sent.parcels = Int64(parcelsSent - before.parcelsSent)
@@ -299,8 +316,6 @@ extension AccountRecord {
 
   /// Where and who it is, for a connection.
   var place: XMPPAccount {
-    get throws(XMPPError) {
-      try XMPPAccount(JID(address), host: host, port: port, certificates: certificates)
-    }
+    get throws(XMPPError) { try XMPPAccount(JID(address), host: host, port: port, certificates: certificates) }
   }
 }

@@ -5,9 +5,7 @@ import XMPPRequests
 
 /// One look at the account in use, for commands where no daemon runs: hands over what waits, and takes what has come.
 package enum AccountRound {
-  /// How it went.
   package struct Report: Sendable {
-    /// What went over the connection.
     package let traffic: AccountReport
     /// Why there was no connection, or why it ended; nil if all went well, or if there was nothing to do.
     package let problem: VaultError?
@@ -16,8 +14,8 @@ package enum AccountRound {
   /// Milliseconds of silence after which nothing more is waited for.
   private static let silence = 500.0
 
-  /// Takes `limit` at most. With `isDone` it waits for more than silence: until that is so. Does nothing where a daemon runs, or no
-  /// account is in use.
+  /// Takes `limit` at most. With `isDone` it waits for more than silence: until that is so. Does nothing where a daemon
+  /// runs, or no account is in use.
   package static func run(
     _ vault: Vault, limit: Duration, until isDone: (@Sendable () -> Bool)? = nil
   ) async -> Report {
@@ -41,23 +39,12 @@ package enum AccountRound {
         try await AccountExchange.open(vault, account, password: password, resource: nil, answers: true)
       }
     } catch { return Report(traffic: AccountReport(), problem: VaultError(error, account: account.address)) }
-    let reason = await withTaskGroup(of: XMPPError??.self) { tasks in
-      tasks.addTask { .some(await exchange.run()) }
-      tasks.addTask {
-        while vault.core.surroundings.monotonic() < end, !(exchange.isQuiet(for: silence) && isDone?() ?? true) {
-          do { try await sleep(.milliseconds(50)) } catch { break }
-        }
-        return nil
+    let reason = await exchange.run {
+      while vault.core.surroundings.monotonic() < end, !(exchange.isQuiet(for: silence) && isDone?() ?? true) {
+        do { try await sleep(.milliseconds(50)) } catch { break }
       }
-      var reason: XMPPError?
-      while let ended = await tasks.next() {
-        if let ended { reason = ended }
-        tasks.cancelAll()
-      }
-      return reason
     }
-    return Report(
-      traffic: exchange.report, problem: reason.map { VaultError($0, account: account.address) })
+    return Report(traffic: exchange.report, problem: reason.map { VaultError($0, account: account.address) })
   }
 }
 

@@ -58,9 +58,7 @@ package struct AccountRunner: Sendable {
     do {
       guard let account = try vault.accounts.currentAccount(),
         let password = try vault.accounts.accountPassword(account.id)
-      else {
-        return nil
-      }
+      else { return nil }
       return (account, password)
     } catch {
       log.error("accounts can't be read: \(VaultError(error).reason)")
@@ -68,7 +66,8 @@ package struct AccountRunner: Sendable {
     }
   }
 
-  /// Connects and works. Returns why it ended; nil if it is over because the account isn't the one in use any more, or the task is cancelled.
+  /// Connects and works. Returns why it ended; nil if the account isn't the one in use any more, or the task is
+  /// cancelled.
   private func connect(_ account: AccountRecord, _ password: HeldSecret) async -> XMPPError? {
     let exchange: AccountExchange
     do {
@@ -78,25 +77,14 @@ package struct AccountRunner: Sendable {
     note(account, .connected)
     log.info("\(account.logName): connected")
     log.debug("\(account.logName) is \(account.address)")
-    let reason = await withTaskGroup(of: XMPPError??.self) { tasks in
-      tasks.addTask { .some(await exchange.run()) }
-      tasks.addTask {
-        while true {
-          let seen = vault.core.pulse.count
-          guard isCurrent(account) else { return nil }
-          do { try await vault.core.wait(since: seen) } catch { return nil }
-        }
+    let reason = await exchange.run {
+      while true {
+        let seen = vault.core.pulse.count
+        guard isCurrent(account) else { return }
+        do { try await vault.core.wait(since: seen) } catch { return }
       }
-      var reason: XMPPError?
-      while let ended = await tasks.next() {
-        if let ended { reason = ended }
-        tasks.cancelAll()
-      }
-      return reason
     }
-    do { try vault.accounts.forgetPresence(account.id) } catch {
-      log.error("\(account.logName): \(VaultError(error).reason)")
-    }
+    exchange.note { try vault.accounts.forgetPresence(account.id) }
     guard isCurrent(account), !Task.isCancelled else {
       note(account, nil)
       return nil
@@ -105,12 +93,10 @@ package struct AccountRunner: Sendable {
     return reason ?? .closed
   }
 
-  /// Another device has this one's name at the server, perhaps because both are the same backup: with one name they would push
-  /// each other out for ever.
+  /// Another device has this one's name at the server, perhaps because both are the same backup: with one name they
+  /// would push each other out for ever.
   private func rename(_ account: AccountRecord) {
-    do { try vault.accounts.renameDevice(of: account.id, to: AccountRecord.freshResource()) } catch {
-      log.error("\(account.logName): \(VaultError(error).reason)")
-    }
+    attempt(account) { try vault.accounts.renameDevice(of: account.id, to: AccountRecord.freshResource()) }
   }
 
   /// Whether this account is still to be connected, and in the same way.
@@ -131,12 +117,16 @@ package struct AccountRunner: Sendable {
   }
 
   private func note(_ account: AccountRecord, _ state: AccountConnection.State?) {
-    do { try vault.accounts.noteAccountConnection(state, of: account.id) } catch {
-      log.error("\(account.logName): \(VaultError(error).reason)")
-    }
+    attempt(account) { try vault.accounts.noteAccountConnection(state, of: account.id) }
   }
 
-  /// Waits, but not longer than until somebody has changed the accounts, or whether servers are used, or the network is another one.
+  /// What fails in the vault is said, and keeps nothing else from going on.
+  private func attempt(_ account: AccountRecord, _ body: () throws -> Void) {
+    do { try body() } catch { log.error("\(account.logName): \(VaultError(error).reason)") }
+  }
+
+  /// Waits, but not longer than until somebody has changed the accounts, or whether servers are used, or the network is
+  /// another one.
   private func pause(for seconds: Double, beside account: AccountRecord?) async {
     let jitter = Double.random(in: 0.75...1.25)
     let began = vault.core.surroundings.monotonic()

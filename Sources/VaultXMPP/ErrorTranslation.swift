@@ -1,6 +1,5 @@
 import NetLink
 import SecretVault
-import Sodium
 import VaultStore
 import XMPPRequests
 
@@ -63,9 +62,7 @@ extension AccountConnection.State {
 }
 
 /// Runs `body` and reports what an account says as a vault's error.
-func said<Value>(
-  _ account: String, _ body: () async throws(XMPPError) -> Value
-) async throws -> Value {
+func said<Value>(_ account: String, _ body: () async throws(XMPPError) -> Value) async throws -> Value {
   do throws(XMPPError) { return try await body() } catch { throw VaultError(error, account: account) }
 }
 

@@ -1,8 +1,10 @@
 import Synchronization
 
-/// What was tried over an account's connections, for as long as the program runs: what has gone wrong once doesn't hold everything up again.
+/// What was tried over an account's connections, for as long as the program runs: what has gone wrong once doesn't hold
+/// everything up again.
 final class SendingMemory: Sendable {
-  /// How often one parcel of somebody else's is left at a server, where that doesn't work, and milliseconds between two times.
+  /// How often one parcel of somebody else's is left at a server, where that doesn't work, and milliseconds between two
+  /// times.
   private static let leaving = (times: 3, pause: 3_600_000.0)
   /// Parcels that are remembered. Beyond that all are forgotten, and are as on the first day.
   private static let limit = 4096

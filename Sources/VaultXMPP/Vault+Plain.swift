@@ -5,11 +5,10 @@ import VaultStore
 import XMPPRequests
 
 extension Vault {
-  /// Keeps a text for somebody without a vault, to be sent as it is by the account in use: servers can read it. Says nothing to anybody yet.
+  /// Keeps a text for somebody without a vault, to be sent as it is by the account in use: servers can read it. Asks
+  /// nobody.
   package func sendPlain(_ text: HeldSecret, to reference: String) throws -> MessageSummary {
-    guard let account = try accounts.currentAccount() else {
-      throw VaultError(.notFound, "no account is in use", hint: "log in with `vault account login ADDRESS`")
-    }
+    let account = try VaultAccounts(self).find(nil)
     guard !accounts.leavesServersOut() else {
       throw VaultError(
         .refused, "the setting pigeons-only is on, and a plain text goes through servers; nothing was sent",
@@ -30,9 +29,7 @@ extension Vault {
     }
     guard isText else { throw VaultError(.usage, "this is no text that can be sent: UTF-8 without control characters") }
     let id: [UInt8]
-    do { id = try Randomness.bytes(16) } catch {
-      throw VaultError(.other, "no random bytes: \(error)")
-    }
+    do { id = try Randomness.bytes(16) } catch { throw VaultError(.other, "no random bytes: \(error)") }
     // Whoever writes to somebody wants an answer.
     try accounts.unblockContact(account.id, contact)
     let number = try messages.keepPlain(

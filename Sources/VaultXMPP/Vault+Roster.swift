@@ -5,11 +5,10 @@ import XMPPRequests
 extension Vault {
   /// Keeps an account's contacts as the server has them. Those that wait to be accepted aren't among them.
   ///
-  /// `before` is what was known before the server was asked: nobody is forgotten, or unblocked, by an answer that may be older than what is known. Where the
-  /// connection that was answered doesn't stay, which would hear of later changes, none of those is changed who have been since, either: another does.
-  func keepRoster(
-    _ account: [UInt8], _ contacts: [XMPPContact], since before: [FriendRecord], stays: Bool
-  ) throws {
+  /// `before` is what was known before the server was asked: nobody is forgotten, or unblocked, by an answer that may
+  /// be older than what is known. Where the connection that was answered doesn't stay, and so won't hear of later
+  /// changes, whoever has changed since isn't touched, either: another connection sees to that.
+  func keepRoster(_ account: [UInt8], _ contacts: [XMPPContact], since before: [FriendRecord], stays: Bool) throws {
     let named = Set(contacts.map(\.address.description))
     for former in before where !named.contains(former.address) {
       try accounts.changeFriend(account, former.address) { friend in
@@ -34,7 +33,6 @@ extension Vault {
     }
   }
 
-  /// Keeps one contact as the server has it.
   func keepContact(_ account: [UInt8], _ contact: XMPPContact) throws {
     let address = contact.address.description
     guard contact.subscription != .remove else {
@@ -49,9 +47,7 @@ extension Vault {
   }
 
   /// The same where it is still known as it was, or still unknown.
-  private func keepContact(
-    _ account: [UInt8], _ contact: XMPPContact, ifAs former: FriendRecord?
-  ) throws {
+  private func keepContact(_ account: [UInt8], _ contact: XMPPContact, ifAs former: FriendRecord?) throws {
     let address = contact.address.description
     if let former {
       try accounts.changeFriend(account, address) { if $0?.isAs(former) == true { $0?.take(contact) } }

@@ -21,7 +21,8 @@ extension VaultAccounts {
     }
   }
 
-  /// Adds a contact and asks it to show whether it is there; `peer` is whose account it is, so that what is sent there is sealed.
+  /// Adds a contact and asks it to show whether it is there; `peer` is whose account it is, so that what is sent there
+  /// is sealed.
   package func addFriend(_ text: String, name: String?, peer: String?) async throws -> FriendSummary {
     let account = try find(nil)
     let contact = try address(text)
@@ -68,19 +69,17 @@ extension VaultAccounts {
     return try await addFriend(text, name: name, peer: peer)
   }
 
-  /// Ends a contact in both directions, or refuses one that asks; nothing that it writes is kept from then on. Returns its address.
+  /// Ends a contact in both directions, or refuses one that asks; nothing that it writes is kept from then on. Returns
+  /// its address.
   @discardableResult
   package func removeFriend(_ text: String) async throws -> String {
     let account = try find(nil)
-    // Whatever stands in the list: a server has no name before the @.
-    let contact: JID
-    do throws(XMPPError) { contact = try JID(text).bare } catch { throw VaultError(error, account: text) }
+    let contact = try Self.listed(text)
     guard let known = try vault.accounts.friendRecord(account.id, contact.description) else {
       throw VaultError(.notFound, "\(contact) is no friend of \(account.address)", hint: "see `vault friend list`")
     }
     guard known.subscription != .blocked else {
-      throw VaultError(
-        .notFound, "\(contact) is blocked already", hint: "`vault friend unblock` takes that back")
+      throw VaultError(.notFound, "\(contact) is blocked already", hint: "`vault friend unblock` takes that back")
     }
     try await connected(account) { (connection) throws(XMPPError) in
       if known.asks { try await connection.change(.refused, with: contact) }
@@ -99,12 +98,16 @@ extension VaultAccounts {
   @discardableResult
   package func unblockFriend(_ text: String) throws -> String {
     let account = try find(nil)
-    let contact: JID
-    do throws(XMPPError) { contact = try JID(text).bare } catch { throw VaultError(error, account: text) }
+    let contact = try Self.listed(text)
     guard try vault.accounts.unblockContact(account.id, contact.description) else {
       throw VaultError(.notFound, "\(contact) isn't blocked", hint: "see `vault friend list`")
     }
     return contact.description
+  }
+
+  /// Whatever may stand in the list of contacts: a server has no name before the @.
+  private static func listed(_ text: String) throws -> JID {
+    do throws(XMPPError) { return try JID(text).bare } catch { throw VaultError(error, account: text) }
   }
 }
 

@@ -12,7 +12,6 @@ package struct VaultAccounts: Sendable {
 
   package let vault: Vault
 
-  /// The accounts of this vault. Connects nowhere.
   package init(_ vault: Vault) { self.vault = vault }
 
   /// Where an account's server is, if its address doesn't say so.
@@ -23,7 +22,7 @@ package struct VaultAccounts: Sendable {
 
     var isGiven: Bool { host != nil || port != nil || certificates != nil }
 
-    /// A place. `certificates` is a file of PEM certificates that are trusted beside the system's.
+    /// `certificates` is a file of PEM certificates that are trusted beside the system's.
     package init(host: String? = nil, port: UInt16? = nil, certificates: String? = nil) {
       self.host = host
       self.port = port
@@ -74,9 +73,7 @@ package struct VaultAccounts: Sendable {
   // MARK: - Logging in and out
 
   /// Makes an account at its server, and uses it.
-  package func register(
-    _ text: String, at place: Place, password: HeldSecret
-  ) async throws -> AccountSummary {
+  package func register(_ text: String, at place: Place, password: HeldSecret) async throws -> AccountSummary {
     let record = try record(text, at: place)
     try await said(record.address) { () throws(XMPPError) in
       let account = try record.place
@@ -89,9 +86,7 @@ package struct VaultAccounts: Sendable {
   }
 
   /// Uses an account from now on, once its server has taken the password.
-  package func login(
-    _ text: String, at place: Place, password: HeldSecret
-  ) async throws -> AccountSummary {
+  package func login(_ text: String, at place: Place, password: HeldSecret) async throws -> AccountSummary {
     let record = try record(text, at: place)
     try await connected(record, password) { (_) throws(XMPPError) in }
     try vault.accounts.useAccount(record, password: password)
@@ -154,7 +149,7 @@ package struct VaultAccounts: Sendable {
     return record.address
   }
 
-  /// Whether an account's password can be changed, before somebody is asked for a new one: throws if there is no such account, or it is logged out.
+  /// Throws unless an account's password can be changed, before somebody is asked for a new one.
   package func checkPasswordChange(_ reference: String?) throws {
     let record = try find(reference)
     guard try vault.accounts.accountPassword(record.id) != nil else { throw Self.isLoggedOut(record) }
@@ -176,7 +171,7 @@ package struct VaultAccounts: Sendable {
     } catch {
       guard VaultError(error).code == .unreachable else { throw error }
       throw VaultError(
-        VaultError(error).code, VaultError(error).reason,
+        .unreachable, VaultError(error).reason,
         hint:
           "it may have taken the new password before: then log in with it, `vault account login \(shellQuoted(record.address))`"
       )

@@ -10,12 +10,10 @@ package struct JID: Hashable, Sendable, CustomStringConvertible {
 
   /// Who; nil for a server itself.
   package let local: String?
-  /// The server.
   package let domain: String
   /// Which device; nil for all of them.
   package let resource: String?
 
-  /// Reads an address and normalises it.
   package init(_ text: String) throws(XMPPError) {
     let bytes = Array(text.utf8)
     guard bytes.count <= 3 * Self.limits.part + 2 else { throw .invalidAddress("too long") }
@@ -39,12 +37,10 @@ package struct JID: Hashable, Sendable, CustomStringConvertible {
   /// The server alone.
   package var server: JID { JID(local: nil, domain: domain, resource: nil) }
 
-  /// The same person's or server's `resource`.
   package func with(resource: String) throws(XMPPError) -> JID {
     JID(local: local, domain: domain, resource: try Self.resource(Array(resource.utf8)[...]))
   }
 
-  /// The normal form as text.
   package var description: String { (local.map { $0 + "@" } ?? "") + domain + (resource.map { "/" + $0 } ?? "") }
 
   private static func local(_ bytes: ArraySlice<UInt8>) throws(XMPPError) -> String {

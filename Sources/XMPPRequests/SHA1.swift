@@ -1,5 +1,5 @@
-/// SHA-1 (FIPS 180-4), which libsodium doesn't have and Prosody 0.12 asks for: only its use as HMAC matters here, and that isn't
-/// broken. All that it keeps of the message lies in memory of the caller's, which is secret.
+/// SHA-1 (FIPS 180-4), which libsodium doesn't have and Prosody 0.12 asks for: only its use as HMAC matters here, and
+/// that isn't broken. All that it keeps of the message lies in memory of the caller's, which is secret.
 enum SHA1 {
   /// Bytes of memory for its schedule of words and its last blocks.
   static let workspaceByteCount = 80 * 4 + 128

@@ -27,14 +27,12 @@ package final class ScramClient {
   /// Without binding to the channel, which libstrophe 0.12 gives no means for.
   var opening: [UInt8] { Array(("n,," + first).utf8) }
 
-  /// Answers the server's challenge.
+  /// The answer to the server's challenge.
   func answer(_ challenge: [UInt8]) throws(XMPPError) -> [UInt8] {
     // One nonce, one answer: a second would be another guess at the password.
     guard signature.isEmpty, challenge.count <= Self.limits.message,
       let text = String(validating: challenge, as: UTF8.self)
-    else {
-      throw .malformed("a challenge")
-    }
+    else { throw .malformed("a challenge") }
     let parts = text.split(separator: ",", omittingEmptySubsequences: false)
     guard parts.count >= 3, parts[0].hasPrefix("r="), parts[1].hasPrefix("s="), parts[2].hasPrefix("i=") else {
       throw .malformed("a challenge")
@@ -56,7 +54,7 @@ package final class ScramClient {
 
   /// The proof in Base64; keeps what the server has to show.
   private func prove(_ signed: [UInt8], salt: [UInt8], iterations: Int) throws(SodiumError) -> [UInt8] {
-    let stretched = try Self.stretch(password.bytes, hash, salt, iterations)
+    let stretched = try hash.stretched(password.bytes, salt: salt, iterations: iterations)
     let message = signed.span.bytes
     let clientKey = try hash.hmac(key: stretched.bytes, Array("Client Key".utf8).span.bytes)
     let storedKey = try hash.hash(clientKey.bytes)
@@ -68,12 +66,6 @@ package final class ScramClient {
       clientSignature.withUnsafeBytes { signature in zip(key, signature).map { $0 ^ $1 } }
     }
     return Base64Text.encodePublic(proof)
-  }
-
-  private static func stretch(
-    _ password: borrowing SecretBytes, _ hash: ScramHash, _ salt: [UInt8], _ iterations: Int
-  ) throws(SodiumError) -> SecretBytes {
-    try hash.stretched(password, salt: salt, iterations: iterations)
   }
 
   /// Checks that the server knows what belongs to the password as well.

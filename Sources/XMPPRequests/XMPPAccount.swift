@@ -1,6 +1,5 @@
 /// An account and how its server is reached.
 package struct XMPPAccount: Hashable, Sendable {
-  /// `local@domain`.
   package let address: JID
   /// The server's host, if it isn't the one that DNS names for the domain. Its certificate is the domain's all the
   /// same.
@@ -10,7 +9,7 @@ package struct XMPPAccount: Hashable, Sendable {
   /// A PEM file of certificates that are trusted, beside the system's.
   package let certificates: String?
 
-  /// An account; refused without somebody before the @ or with a device behind it.
+  /// Refused without somebody before the @ or with a device behind it.
   package init(_ address: JID, host: String? = nil, port: UInt16? = nil, certificates: String? = nil) throws(XMPPError)
   {
     guard address.local != nil else { throw .invalidAddress("an account has a name before the @") }

@@ -1,15 +1,11 @@
-/// Some messages of an archive.
 package struct XMPPArchivePage: Hashable, Sendable {
-  /// Most entries of a page.
   package static let limit = 100
 
-  /// The messages, oldest first. Receipts and parcels are left out.
+  /// Oldest first. Receipts and parcels are left out.
   package let messages: [XMPPMessage]
-  /// The archive's name for the last entry: what follows is asked for with it. Nil if there was none.
+  /// The archive's name for the last entry; nil if there was none.
   package let last: String?
-  /// The archive's name for the first entry: what is before it is asked for with it.
   package let first: String?
-  /// There is nothing more in this direction.
   package let isComplete: Bool
 
   package init(messages: [XMPPMessage], last: String?, first: String?, isComplete: Bool) {
@@ -20,15 +16,11 @@ package struct XMPPArchivePage: Hashable, Sendable {
   }
 }
 
-/// Where a page of an archive begins or ends.
+/// Where a page of an archive begins or ends; entries are named as the archive names them.
 package enum XMPPArchivePlace: Hashable, Sendable {
-  /// The oldest messages.
   case beginning
-  /// The newest messages.
   case end
-  /// What follows the entry of this name.
   case after(String)
-  /// What is before the entry of this name.
   case before(String)
 }
 
@@ -63,14 +55,14 @@ extension XMPPConnection {
 
   /// Most messages that are asked for, one after the other.
   private static let putAsideLimit = 256
-  /// What servers call these.
   private static let archive = "urn:xmpp:mam:2"
   private static let putAside = "http://jabber.org/protocol/offline"
 
-  /// Asks for what the server still keeps of what came while nobody was there (XEP-0013): parcels and receipts come as events. Servers hand it out when
-  /// an account announces itself, and know of no better moment for what they put aside in the very same one.
+  /// Asks for what the server still keeps of what came while nobody was there (XEP-0013): parcels and receipts come as
+  /// events. Servers hand it out when an account announces itself, but not what they put aside in that very moment.
   ///
-  /// It stays where it is, and comes again with the next connection. Returns the server's names for what it was asked for, none of which is in `seen`.
+  /// It stays where it is, and comes again with the next connection. Returns the server's names for what it was asked
+  /// for, none of which is in `seen`.
   package func askForPutAside(except seen: Set<String> = []) async throws(XMPPError) -> [String] {
     guard try await features().contains(Self.putAside) else { return [] }
     let names = try await words(.putAside).filter { !seen.contains($0) }.prefix(Self.putAsideLimit)
@@ -78,9 +70,7 @@ extension XMPPConnection {
       do throws(XMPPError) {
         try Self.check(name, limit: Self.nameLimit)
         try await ask(.view(putAside: name))
-      } catch .refused {
-        continue
-      } catch .invalidContent { continue }
+      } catch .refused {} catch .invalidContent {}
     }
     return Array(names)
   }

@@ -5,7 +5,6 @@ extension XMPPConnection {
     return contacts
   }
 
-  /// Adds a contact, or changes its name.
   package func setContact(_ contact: JID, name: String? = nil) async throws(XMPPError) {
     try Self.check(name, limit: XMPPContact.nameLimit)
     try await ask(.setContact(contact, name: name))
@@ -19,8 +18,8 @@ extension XMPPConnection {
     try await ask(.change(change, with: contact))
   }
 
-  /// Says to all subscribers, or to one address, whether this account is there. What is kept for it comes from then on. Of several devices of an
-  /// account servers give what comes to those with the highest priority, some to these alone.
+  /// Says to all subscribers, or to one address, whether this account is there. What is kept for it comes from then on.
+  /// Of several devices of an account servers prefer those with the highest priority, some give to no others.
   package func announce(
     _ state: XMPPPresence.State = .available, status: String? = nil, priority: Int8 = 0, to: JID? = nil
   ) async throws(XMPPError) {

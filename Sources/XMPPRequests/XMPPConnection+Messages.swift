@@ -8,19 +8,18 @@ extension XMPPConnection {
     try await ask(.message(text: text, to: to, id: id, wantsReceipt: wantsReceipt))
   }
 
-  /// Sends a parcel, in as many parts as it needs; with `carriage` one that somebody else has made. Returns when the turn of the last one has come.
+  /// Sends a parcel, in as many parts as it needs; with `carriage` one that somebody else has made. Returns when the
+  /// turn of the last part has come.
   ///
   /// The receipt comes for the parcel as a whole, under its id. The parts are as in the documents: an element of its
   /// own namespace, which servers leave alone, unlike attributes that they don't know.
-  package func send(
-    parcel bytes: [UInt8], to: JID, id: String, carriage: XMPPCarriage? = nil
-  ) async throws(XMPPError) {
+  package func send(parcel bytes: [UInt8], to: JID, id: String, carriage: XMPPCarriage? = nil) async throws(XMPPError) {
     for number in 0..<XMPPParcelPart.parts(bytes.count) {
       try await send(part: number, of: bytes, to: to, id: id, carriage: carriage)
     }
   }
 
-  /// Sends one part of a parcel. All of them make it, from 0 to ``XMPPParcelPart/parts(_:)``, in any order and with anything between them.
+  /// Sends one part of a parcel, by numbers from 0, in any order and with anything between them.
   package func send(
     part number: Int, of bytes: [UInt8], to: JID, id: String, carriage: XMPPCarriage? = nil
   ) async throws(XMPPError) {
@@ -34,7 +33,8 @@ extension XMPPConnection {
       .part(XMPPOutgoingPart(id: id, to: to, number: number, count: count, bytes: part, carriage: carriage)))
   }
 
-  /// Lets the server tell what other programs of this account send and get, from now on (XEP-0280). Refused by one that doesn't know how.
+  /// Lets the server tell what other programs of this account send and get, from now on (XEP-0280). Refused by one that
+  /// doesn't know how.
   package func askForCopies() async throws(XMPPError) { try await ask(.copies) }
 
   /// Tells the sender that the message or parcel of this id is here and safe.

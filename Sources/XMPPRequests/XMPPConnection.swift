@@ -15,7 +15,7 @@ package final class XMPPConnection: Sendable {
 
   package let carrier: any XMPPCarrier
 
-  /// One that has begun, and ends with this value.
+  /// `carrier` is connected; it is closed with this value.
   package init(_ carrier: any XMPPCarrier, address: JID, events: EventQueue) {
     self.carrier = carrier
     self.address = address
@@ -24,7 +24,7 @@ package final class XMPPConnection: Sendable {
 
   deinit { carrier.close() }
 
-  /// Changes the account's password. The new one has to be printable ASCII.
+  /// The new one has to be printable ASCII.
   package func changePassword(to password: borrowing SecretBytes) async throws(XMPPError) {
     try await ask(.changePassword(try Password(password)))
   }
@@ -32,8 +32,8 @@ package final class XMPPConnection: Sendable {
   /// Waits for the server, or somebody, to answer (XEP-0199).
   package func ping(_ to: JID? = nil) async throws(XMPPError) { try await ask(.ping(to)) }
 
-  /// Bytes that the server's machine has taken of what was sent, and those that have come from it. While this grows, what
-  /// waits gets on, however slowly the server reads, and so does an answer behind much else that comes.
+  /// Bytes that the server's machine has taken of what was sent, and those that have come from it. While this grows,
+  /// what waits gets on, however slowly the server reads, and so does an answer behind much else that comes.
   package func progress() async -> UInt64 { await carrier.progress() }
 
   /// Says goodbye. Returns at once; ``events`` ends when the server has answered, two seconds later at most.
@@ -61,7 +61,6 @@ package final class XMPPConnection: Sendable {
     guard !text.utf8.contains(0) else { throw .invalidContent("it has a character that XML doesn't allow") }
   }
 
-  /// Waits for what has no content.
   func ask(_ request: XMPPRequest) async throws(XMPPError) { _ = try await carrier.perform(request) }
 
   func words(_ request: XMPPRequest) async throws(XMPPError) -> [String] {

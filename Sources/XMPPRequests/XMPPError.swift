@@ -20,7 +20,6 @@ package enum XMPPError: Error, Hashable, Sendable {
   case refused(XMPPCondition)
   /// The server takes no new accounts from here: the reason in plain words.
   case registrationUnavailable(String)
-  /// The account that should be made exists.
   case accountExists
   /// Who is at the other end broke the protocol: what is wrong.
   case malformed(String)
@@ -32,9 +31,8 @@ package enum XMPPError: Error, Hashable, Sendable {
   case closed
   /// More waits to be sent than the connection takes.
   case busy
-  /// The task that asked was cancelled.
   case cancelled
-  /// So many files and connections are open in this program that a connection to a server finds no descriptor below 1024.
+  /// No descriptor below 1024 is left in this program for a connection to a server.
   case tooManyFiles
   /// This machine has no memory, thread or descriptor left for a connection.
   case noResources
@@ -42,7 +40,7 @@ package enum XMPPError: Error, Hashable, Sendable {
 
 /// A server's word for what is wrong: lower-case letters and hyphens, nothing else of what it sent.
 package struct XMPPCondition: Hashable, Sendable, CustomStringConvertible {
-  /// The word, `undefined-condition` if it was none.
+  /// `undefined-condition` if it was none.
   package let description: String
 
   package init(_ name: String) {

@@ -23,7 +23,6 @@ package enum XMPPEvent: Hashable, Sendable {
   case closed(XMPPError?)
 }
 
-/// A text for a person.
 package struct XMPPMessage: Hashable, Sendable {
   /// Longest text that is sent, in bytes.
   package static let bodyLimit = 65_536
@@ -36,21 +35,18 @@ package struct XMPPMessage: Hashable, Sendable {
 
   /// As the sender's program named it; not always there, and not always unique.
   package let id: String?
-  /// Who sent it.
   package let from: JID
   /// The address it was sent to, where it says so: in an archive it may be this account's own message.
   package let to: JID?
-  /// The text itself.
   package let body: String
   /// When it was first kept by a server, as that server says (XEP-0203, XEP-0082 format); nil if it came at once.
   package let stamp: String?
-  /// The sender asks for a receipt.
   package let wantsReceipt: Bool
-  /// What the account's own server calls it in its archive (XEP-0359): the same whenever and however it comes; nil if it doesn't say.
+  /// What the account's own server calls it in its archive (XEP-0359): always the same; nil if it doesn't say.
   package var archiveID: String?
   /// What stands above the text; nil if nothing does. The text may be empty, then.
   package var subject: String?
-  /// Bytes that were left out, as text or subject were longer than what is taken.
+  /// Bytes that were left out because text or subject were too long.
   package var missing = 0
 
   package init(
@@ -69,7 +65,6 @@ package struct XMPPMessage: Hashable, Sendable {
   }
 }
 
-/// Whether somebody is there.
 package struct XMPPPresence: Hashable, Sendable {
   /// Words of RFC 6121, and the absence.
   package enum State: String, Hashable, CaseIterable, Sendable {
@@ -79,10 +74,9 @@ package struct XMPPPresence: Hashable, Sendable {
     case unavailable
   }
 
-  /// Longest words in bytes; longer ones are cut off.
+  /// In bytes; longer words are cut off.
   package static let statusLimit = 1024
 
-  /// Who sent it.
   package let from: JID
   package let state: State
   /// Somebody's own words.
@@ -95,7 +89,6 @@ package struct XMPPPresence: Hashable, Sendable {
   }
 }
 
-/// A step of a subscription.
 package enum XMPPSubscriptionChange: String, Hashable, CaseIterable, Sendable {
   case requested = "subscribe"
   case approved = "subscribed"
@@ -112,13 +105,12 @@ package struct XMPPContact: Hashable, Sendable {
     case remove
   }
 
-  /// Longest name in bytes; longer ones are cut off.
+  /// In bytes; longer names are cut off.
   package static let nameLimit = 1023
 
   package let address: JID
   /// This account's name for them.
   package let name: String?
-  /// Who sees whom.
   package let subscription: Subscription
   /// This account asks, and hasn't been answered.
   package let isAsking: Bool

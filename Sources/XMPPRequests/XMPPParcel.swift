@@ -2,20 +2,15 @@
 package struct XMPPParcelPart: Hashable, Sendable {
   /// Most bytes in one stanza: servers take 256 kB of XML, and Base64 makes four characters of three bytes.
   package static let sizeLimit = 180_000
-  /// Most parts of a parcel.
   package static let countLimit = 128
-  /// Longest id in bytes.
   package static let idLimit = 128
 
   /// The sender's name for the parcel.
   package let id: String
-  /// Who sent it.
   package let from: JID
   /// From zero.
   package let number: Int
-  /// How many there are.
   package let count: Int
-  /// What it carries.
   package let bytes: [UInt8]
   /// When it was first kept by a server; nil if it came at once.
   package let stamp: String?
@@ -35,8 +30,8 @@ package struct XMPPParcelPart: Hashable, Sendable {
   }
 }
 
-/// What a carrier says of somebody else's parcel that it leaves at a server: in attributes of the parcel's element, which servers leave alone. Only a
-/// word: what is said in a receipt is what the parcel's sender can check.
+/// What a carrier says of somebody else's parcel that it leaves at a server, in attributes of the parcel's element,
+/// which servers leave alone. It proves nothing: what the parcel's sender can check stands in the receipt.
 package struct XMPPCarriage: Hashable, Sendable {
   /// Most carriers that a sender gives a parcel to.
   package static let branchLimit: UInt8 = 5
@@ -48,7 +43,7 @@ package struct XMPPCarriage: Hashable, Sendable {
   /// By how many carriers it has come.
   package let hops: UInt8
 
-  /// So many carriers, on this branch; nil if a number is out of bounds.
+  /// Nil if a number is out of bounds.
   package init?(branch: UInt8, hops: UInt8) {
     guard branch < Self.branchLimit, (1...Self.hopLimit).contains(hops) else { return nil }
     self.branch = branch
@@ -74,6 +69,5 @@ extension XMPPParcelPart {
     !id.isEmpty && id.utf8.count <= idLimit && id.utf8.allSatisfy { (0x21...0x7E).contains($0) }
   }
 
-  /// How many parts `size` bytes make.
   package static func parts(_ size: Int) -> Int { max(1, (size + sizeLimit - 1) / sizeLimit) }
 }

@@ -1,9 +1,9 @@
 /// Puts parcels together from their parts, whatever comes, in whatever order and how often.
 ///
-/// It holds a bounded number of bytes and of parcels, for each sender and in all, and each for a bounded time. When a part doesn't fit, the parcel of
-/// that sender that waits longest makes room, or that of all; its sender has no receipt yet, and sends it again.
+/// It holds a bounded number of bytes and of parcels, for each sender and in all, and each for a bounded time. When a
+/// part doesn't fit, the parcel that waits longest, of this sender or of all, makes room; its sender has no receipt
+/// yet, and sends it again.
 package struct XMPPParcelCollector: Sendable {
-  /// What waits at most: in all, and of one sender.
   package struct Limits: Sendable {
     /// Bytes of all senders, with ``partCost`` for each part.
     package var bytes: Int
@@ -15,7 +15,6 @@ package struct XMPPParcelCollector: Sendable {
     /// Milliseconds that a parcel waits for its next part.
     package var patience: Double
 
-    /// Limits to hold to.
     package init(
       bytes: Int = 64 << 20, bytesOfSender: Int = 24 << 20, parcelsOfSender: Int = 32, parcels: Int = 1024,
       patience: Double = 3_600_000
@@ -28,13 +27,11 @@ package struct XMPPParcelCollector: Sendable {
     }
   }
 
-  /// A whole parcel.
   package struct Parcel: Hashable, Sendable {
     /// The sender's name for it.
     package let id: String
     /// Who sent the part that made it whole.
     package let from: JID
-    /// All of it.
     package let bytes: [UInt8]
     /// What a carrier said of it with the part that made it whole.
     package let carriage: XMPPCarriage?
@@ -66,7 +63,6 @@ package struct XMPPParcelCollector: Sendable {
   /// Bytes that wait, with ``partCost`` for each part.
   package private(set) var size = 0
 
-  /// An empty one.
   package init(limits: Limits = Limits()) { self.limits = limits }
 
   /// Takes a part, at a time in milliseconds of a clock that never jumps. Returns the parcel if it is whole with it.

@@ -8,8 +8,8 @@ import WireCodec
 
 /// The agent as commands see it. One connection, one request, one answer.
 ///
-/// What a command asks by the way never holds it up for more than a second, all requests together: an agent that has once
-/// not answered in time is taken for none.
+/// What a command asks by the way never holds it up for more than a second, all requests together: an agent that has
+/// once not answered in time is taken for none.
 package final class AgentClient: UnlockedSecrets {
   /// Milliseconds for what the user has asked for.
   private static let longPatience: Int32 = 5000
@@ -21,24 +21,16 @@ package final class AgentClient: UnlockedSecrets {
   /// Told once that it has not answered in time.
   private let foundSilent: @Sendable () -> Void
 
-  /// The agent of the vault in `folders`.
   package init(_ folders: VaultFolders, patience: Int32 = 900, foundSilent: @escaping @Sendable () -> Void = {}) {
     folder = folders.state
     self.patience = patience
     self.foundSilent = foundSilent
   }
 
-  /// Why there is no answer.
   private enum Failure: Error {
-    /// There is no agent.
-    case absent
-    /// It doesn't answer in time.
-    case silent
-    /// What came is no answer.
-    case garbled
+    case absent, silent, garbled
   }
 
-  /// An answer, the message that it came in, and the file that came with it.
   private struct Exchange: ~Copyable {
     let answer: AgentAnswer
     let message: SecretBytes
@@ -91,7 +83,6 @@ package final class AgentClient: UnlockedSecrets {
   /// Whether somebody is there to be asked, for better or worse.
   package var isThere: Bool { LocalSocket.connect(to: AgentServer.socketName, in: folder) != nil || errno == EAGAIN }
 
-  /// What is unlocked.
   package func status() throws -> AgentStatus {
     let exchange = try demand(.status)
     guard case .status(let status) = exchange.answer else { throw Self.error(.garbled) }
@@ -114,9 +105,7 @@ package final class AgentClient: UnlockedSecrets {
   }
 
   /// Locks one secret, or everything.
-  package func lockNow(_ id: SecretID?) throws {
-    try expectDone(demand(id.map { .lock($0) } ?? .lockAll))
-  }
+  package func lockNow(_ id: SecretID?) throws { try expectDone(demand(id.map { .lock($0) } ?? .lockAll)) }
 
   private func expectDone(_ exchange: consuming Exchange) throws {
     switch exchange.answer {
@@ -142,9 +131,7 @@ package final class AgentClient: UnlockedSecrets {
   ) throws -> Exchange {
     let message: SecretBytes
     do { message = try request.message(key: key) } catch { throw VaultError(.other, "no secret memory left") }
-    do {
-      return try exchange(message, descriptor: descriptor, within: Self.longPatience)
-    } catch {
+    do { return try exchange(message, descriptor: descriptor, within: Self.longPatience) } catch {
       throw Self.error(error)
     }
   }

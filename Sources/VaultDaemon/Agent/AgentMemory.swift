@@ -1,4 +1,3 @@
-import SecretVault
 import ShamirKit
 import Sodium
 import Synchronization
@@ -44,9 +43,9 @@ final class AgentMemory: Sendable {
   /// Milliseconds, awake, in which the machine must have gone to sleep after it was said that it will.
   private static let sleepPatience: Int64 = 30_000
 
-  /// A memory that holds nothing. `timeout` says how many milliseconds what isn't used stays, 0 for as long as it isn't
-  /// locked, and nil if that can't be said now: then what was said last holds, and without it nothing is kept. `note` is told,
-  /// in words, what is unlocked and locked.
+  /// `timeout` says how many milliseconds what isn't used stays, 0 for as long as it isn't locked, and nil if that
+  /// can't be said now: then what was said last holds, and without it nothing is kept. `note` is told, in words, what
+  /// is unlocked and locked.
   init(
     clock: SleepClock = .system, timeout: @escaping @Sendable () -> Int64?, note: @escaping @Sendable (String) -> Void
   ) {
@@ -55,12 +54,11 @@ final class AgentMemory: Sendable {
     self.note = note
   }
 
-  /// Whether there is nothing to watch.
   var isEmpty: Bool { state.withLock { $0.isEmpty } }
 
   // MARK: - Unlocking
 
-  /// Keeps the vault's stretched passphrase. Says why if it doesn't.
+  /// Takes the vault's stretched passphrase. Says why if it doesn't keep it.
   func keepPassphrase(_ key: consuming SecretBytes) -> AgentAnswer.Refusal? {
     let key = Key(key)
     var refusal: AgentAnswer.Refusal?
@@ -73,7 +71,7 @@ final class AgentMemory: Sendable {
     return refusal
   }
 
-  /// Keeps a secret. Says why if it doesn't.
+  /// Says why if it doesn't.
   func keep(
     _ id: SecretID, _ key: consuming SecretBytes, _ ciphertext: CiphertextFile, byteCount: UInt64
   ) -> AgentAnswer.Refusal? {
@@ -97,7 +95,7 @@ final class AgentMemory: Sendable {
 
   // MARK: - Use
 
-  /// The vault's stretched passphrase, if it is kept.
+  /// Stretched.
   func passphrase() -> Key? {
     var found: Key?
     change { state, now in
@@ -108,7 +106,6 @@ final class AgentMemory: Sendable {
     return found
   }
 
-  /// A secret's key and ciphertext, if it is kept.
   func secret(_ id: SecretID) -> (key: Key, ciphertext: CiphertextFile, byteCount: UInt64)? {
     var found: (Key, CiphertextFile, UInt64)?
     change { state, now in
@@ -121,7 +118,6 @@ final class AgentMemory: Sendable {
     return found
   }
 
-  /// What is kept, and for how long.
   func status() -> AgentStatus {
     var status = AgentStatus(timeout: 0, passphrase: nil, secrets: [])
     change { state, now in
@@ -139,18 +135,16 @@ final class AgentMemory: Sendable {
 
   // MARK: - Locking
 
-  /// Forgets a secret.
   func lock(_ id: SecretID) {
     change { state, _ in state.secrets.removeValue(forKey: id) == nil ? [] : ["secret \(id) is locked"] }
   }
 
-  /// Forgets everything. `reason` is for the log.
-  func lockAll(_ reason: String) {
-    change { state, _ in Self.forgetAll(&state, reason) }
-  }
+  /// `reason` is for the log.
+  func lockAll(_ reason: String) { change { state, _ in Self.forgetAll(&state, reason) } }
 
-  /// The machine is about to sleep: forgets everything, and keeps nothing until ``awake()``, or until the clocks tell that it
-  /// has slept, or it is clear that it doesn't. Who was told of the sleep no longer holds it up when something would be kept.
+  /// The machine is about to sleep: forgets everything, and keeps nothing until ``awake()``, or until the clocks tell
+  /// that it has slept, or it is clear that it doesn't. Who was told of the sleep no longer holds it up when something
+  /// would be kept.
   func prepareForSleep() {
     change { state, _ in
       state.announced = self.clock.read()
@@ -182,9 +176,7 @@ final class AgentMemory: Sendable {
   }
 
   /// Forgets what is due, then runs `body` with the time; tells what both say when the lock is free again.
-  private func change(
-    lookingUpAfter age: Int64 = 0, _ body: (inout State, _ now: Int64) -> [String]
-  ) {
+  private func change(lookingUpAfter age: Int64 = 0, _ body: (inout State, _ now: Int64) -> [String]) {
     let reading = clock.read()
     let known = state.withLock { $0.timeout }
     let isRecent = known.map { reading.milliseconds - $0.at < age } ?? false
@@ -192,8 +184,7 @@ final class AgentMemory: Sendable {
     let notes = state.withLock { state in
       if let last = timeout ?? (isRecent ? nil : known?.milliseconds) { state.timeout = (last, reading.milliseconds) }
       if let announced = state.announced,
-        reading.hasSlept(since: announced)
-          || reading.milliseconds - announced.milliseconds >= Self.sleepPatience
+        reading.hasSlept(since: announced) || reading.milliseconds - announced.milliseconds >= Self.sleepPatience
       {
         state.announced = nil
       }
@@ -206,9 +197,7 @@ final class AgentMemory: Sendable {
     for line in notes { note(line) }
   }
 
-  private static func forgetDue(
-    _ state: inout State, at reading: SleepClock.Reading, _ timeout: Int64
-  ) -> [String] {
+  private static func forgetDue(_ state: inout State, at reading: SleepClock.Reading, _ timeout: Int64) -> [String] {
     if let earlier = state.reading, reading.hasSlept(since: earlier) {
       return forgetAll(&state, "the machine has slept")
     }

@@ -5,16 +5,15 @@ package import WireCodec
 /// What agent and commands say to each other: one request, one answer, each a message of its own on a socket that keeps
 /// their bounds. `docs/formats/agent.md` has the bytes.
 ///
-/// A message lies in secret memory from end to end, for some hold a key. It stands at the same place in all of those, and
-/// is never part of the values here.
+/// A message lies in secret memory from end to end, for some hold a key. It stands at the same place in all of those,
+/// and is never part of the values here.
 enum AgentMessage {
-  /// The only version.
   static let version: UInt8 = 1
   /// Bytes of a file key, and of a stretched passphrase.
   static let keyByteCount = 32
   /// Where a key lies in a message that has one.
   static let keyRange = 2..<(2 + keyByteCount)
-  /// Secrets that an agent keeps at most.
+  /// Most secrets that an agent keeps.
   static let secretLimit = 64
   /// Longest request: one to keep a secret.
   static let requestLimit = 2 + keyByteCount + SecretID.byteCount + 8
@@ -62,9 +61,7 @@ enum AgentMessage {
   }
 }
 
-/// What a command asks of the agent.
 enum AgentRequest: Hashable, Sendable {
-  /// What is unlocked, and for how long.
   case status
   /// Keep the stretched passphrase that the message holds.
   case keepPassphrase
@@ -76,9 +73,7 @@ enum AgentRequest: Hashable, Sendable {
   case fileKey(SecretID)
   /// Hand a file key out, and the ciphertext as a descriptor.
   case secret(SecretID)
-  /// Forget one secret.
   case lock(SecretID)
-  /// Forget everything.
   case lockAll
 
   private var type: UInt8 {
@@ -137,11 +132,8 @@ enum AgentRequest: Hashable, Sendable {
   }
 }
 
-/// What the agent answers.
 enum AgentAnswer: Hashable, Sendable {
-  /// Why it doesn't do what it was asked.
   enum Refusal: UInt8, Sendable {
-    /// The message makes no sense to it.
     case notUnderstood = 1
     /// It keeps as many secrets as it may.
     case full = 2
@@ -153,7 +145,6 @@ enum AgentAnswer: Hashable, Sendable {
     case noTimeout = 5
   }
 
-  /// What is unlocked.
   case status(AgentStatus)
   case done
   /// The message holds the key that was asked for.
@@ -162,7 +153,6 @@ enum AgentAnswer: Hashable, Sendable {
   case secret(byteCount: UInt64)
   /// What was asked for is not unlocked.
   case locked
-  /// It is not done.
   case refused(Refusal)
 
   private var type: UInt8 {
@@ -221,7 +211,6 @@ enum AgentAnswer: Hashable, Sendable {
 
 /// What is unlocked, and how long it stays so if nobody uses it.
 package struct AgentStatus: WireValue, Hashable, Sendable {
-  /// One unlocked secret.
   package struct Entry: Hashable, Sendable {
     package let id: SecretID
     /// Milliseconds; 0 if only locking ends it.

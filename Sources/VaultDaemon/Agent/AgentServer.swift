@@ -1,21 +1,21 @@
 import Concurrency
 import Dispatch
 import Glibc
-import Logging
 import SecretVault
 import ShamirKit
 import Sodium
 import VaultStore
 import WireCodec
 
-/// The agent: answers commands of the same user at a local socket, and watches what it keeps. It lives in `vault daemon`.
+/// The agent: answers commands of the same user at a local socket, and watches what it keeps. It lives in `vault
+/// daemon`.
 ///
-/// One thread does all of it, and never waits for a single connection: each has a moment for its one request, there are few
-/// of them, and what a request asks for is a matter of memory.
+/// One thread does all of it, and never waits for a single connection: each has a moment for its one request, there are
+/// few of them, and what a request asks for is a matter of memory.
 final class AgentServer: Sendable {
-  /// Name of the socket in the state folder.
+  /// In the state folder.
   static let socketName = "agent.socket"
-  /// Name of the file whose lock says that an agent is alive.
+  /// Of the file whose lock says that an agent is alive.
   static let lockName = "agent.lock"
   /// Connections at a time; the oldest makes room.
   static let connectionLimit = 16
@@ -24,7 +24,6 @@ final class AgentServer: Sendable {
   /// Milliseconds between looks at the clocks while something is kept.
   private static let interval: Int32 = 500
 
-  /// What it keeps.
   let memory: AgentMemory
   private let folder: String
   private let listener: LocalSocket
@@ -138,7 +137,8 @@ final class AgentServer: Sendable {
     connections.append(Connection(socket: socket, end: Clocks.milliseconds() + Self.patience))
   }
 
-  /// Takes a connection's request and answers it. False if there is none yet; otherwise the connection has had its turn.
+  /// Takes a connection's request and answers it. False if there is none yet; otherwise the connection has had its
+  /// turn.
   private func take(from socket: LocalSocket, _ buffer: inout SecretBytes) -> Bool {
     switch socket.receive(into: &buffer) {
     case .nothing: return false

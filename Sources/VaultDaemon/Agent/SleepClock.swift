@@ -2,8 +2,9 @@ import Glibc
 
 /// Tells whether the machine has slept: one of the system's clocks goes on meanwhile, the other doesn't.
 ///
-/// The two can't be read at the same instant, so what they differ by is known within bounds only. It counts as sleep when the
-/// bounds of two readings don't overlap: however long the thread was held up while it read, it never takes that for sleep.
+/// The two can't be read at the same instant, so what they differ by is known within bounds only. It counts as sleep
+/// when the bounds of two readings don't overlap: however long the thread was held up while it read, it never takes
+/// that for sleep.
 struct SleepClock: Sendable {
   /// What the clocks say, in nanoseconds.
   struct Reading: Hashable, Sendable {
@@ -21,10 +22,9 @@ struct SleepClock: Sendable {
 
   let read: @Sendable () -> Reading
 
-  /// The system's clocks.
   static let system = SleepClock { reading() }
 
-  /// Bounds this narrow are good enough.
+  /// Nanoseconds: bounds this narrow are good enough.
   private static let narrow: Int64 = 20_000
   private static let attempts = 8
 

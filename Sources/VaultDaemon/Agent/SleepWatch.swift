@@ -2,14 +2,13 @@ import Concurrency
 import Dispatch
 import Glibc
 import Logging
-import Synchronization
 import SystemBus
 
 /// Has everything locked *before* the machine sleeps, where the system's bus and logind say when: asks logind to wait a
 /// moment with each sleep (an inhibitor lock of mode `delay`, org.freedesktop.login1(5)) until that is done.
 ///
-/// Without a bus, or when it goes away, nothing that was unlocked can be used after a sleep either (``SleepClock``), but the
-/// keys lie in memory while the machine sleeps, and in its image on the disk if it hibernates.
+/// Without a bus, or when it goes away, nothing that was unlocked can be used after a sleep either (``SleepClock``),
+/// but the keys lie in memory while the machine sleeps, and in its image on the disk if it hibernates.
 final class SleepWatch: Sendable {
   /// Seconds until a bus that is not there is looked for again, and until one that has just gone is.
   private static let pause: Int32 = 60
@@ -26,8 +25,8 @@ final class SleepWatch: Sendable {
   private let stopping: (read: Int32, write: Int32)
   private let ended = DispatchSemaphore(value: 0)
 
-  /// Watches the first bus of `paths` that is there; `sleeping` is called before each sleep, `awake` after it. Nil if the system
-  /// has no thread left.
+  /// Watches the first bus of `paths` that is there; `sleeping` is called before each sleep, `awake` after it. Nil if
+  /// the system has no thread left.
   static func start(
     paths: [String], log: Logger, sleeping: @escaping @Sendable () -> Void, awake: @escaping @Sendable () -> Void
   ) -> SleepWatch? {
@@ -55,7 +54,7 @@ final class SleepWatch: Sendable {
     close(stopping.write)
   }
 
-  /// Ends the watch, within a second also where the bus says nothing.
+  /// Within a second, also where the bus says nothing.
   func stop() {
     _ = write(stopping.write, "", 1)
     _ = ended.wait(timeout: .now() + 1)
@@ -90,7 +89,11 @@ final class SleepWatch: Sendable {
     // logind may be started anew, and then has forgotten.
     try match(&connection, Self.bus, "/org/freedesktop/DBus", Self.bus, "NameOwnerChanged", ",arg0='\(Self.login)'")
     var (lock, owner) = try inhibit(&connection)
-    defer { if lock >= 0 { close(lock) } }
+    func release() {
+      if lock >= 0 { close(lock) }
+      lock = -1
+    }
+    defer { release() }
     log.info("told before the machine goes to sleep")
     began()
     while let signal = try connection.nextSignal(orInput: stopping.read) {
@@ -98,16 +101,13 @@ final class SleepWatch: Sendable {
       case (Self.manager, "PrepareForSleep") where signal.sender == owner && signal.body == [.flag(true)]:
         sleeping()
         // That is what the machine waits for.
-        if lock >= 0 { close(lock) }
-        lock = -1
+        release()
       case (Self.manager, "PrepareForSleep") where signal.sender == owner && signal.body == [.flag(false)]:
-        if lock >= 0 { close(lock) }
-        lock = -1
+        release()
         (lock, owner) = try inhibit(&connection)
         awake()
       case (Self.bus, "NameOwnerChanged") where signal.sender == Self.bus:
-        if lock >= 0 { close(lock) }
-        lock = -1
+        release()
         (lock, owner) = try inhibit(&connection)
       default: break
       }

@@ -6,7 +6,7 @@ package enum ListenTarget: Hashable, Sendable {
   case off
   case at(host: String, port: Int)
 
-  /// The target in a text: `HOST:PORT` or `off`.
+  /// `HOST:PORT` or `off`.
   package init?(_ text: String) {
     if text == SettingKey.off {
       self = .off

@@ -1,10 +1,10 @@
 package import PeerAuth
-import SecretVault
 
-/// Whether peers who dial what this device's card says come to its daemon, as far as that can be told without asking anybody.
+/// Whether peers who dial what this device's card says come to its daemon, as far as that can be told without asking
+/// anybody.
 package enum ListeningPlace {
-  /// What to say to a user whose daemon listens elsewhere than the card says; nil where one of the card's addresses may lead to it. A card
-  /// without addresses says nothing that could be wrong.
+  /// What to say to a user whose daemon listens elsewhere than the card says; nil where one of the card's addresses may
+  /// lead to it. A card without addresses says nothing that could be wrong.
   static func problem(listening: [PeerAddress], card: [PeerAddress]) -> String? {
     guard !listening.isEmpty, !card.isEmpty, !card.contains(where: { leads($0, toOneOf: listening) }) else {
       return nil
@@ -17,7 +17,7 @@ package enum ListeningPlace {
       """
   }
 
-  /// The same for what a running daemon says of itself.
+  /// The same by what a running daemon says of itself.
   package static func problem(listening: [String], card: [PeerAddress]) -> String? {
     problem(listening: listening.compactMap { try? PeerAddress.parse($0) }, card: card)
   }
@@ -25,7 +25,8 @@ package enum ListeningPlace {
   private static func leads(_ address: PeerAddress, toOneOf places: [PeerAddress]) -> Bool {
     places.contains { place in
       guard address.port == place.port else { return false }
-      // 0.0.0.0 and :: stand for every address that this device has. A name may mean any of them, but not this machine's own loopback.
+      // 0.0.0.0 and :: stand for every address that this device has. A name may mean any of them, but not this
+      // machine's own loopback.
       if isAny(place.host) || address.host == place.host { return true }
       guard isNumber(address.host) else {
         return address.host == "localhost" ? isLoopback(place.host) : !isLoopback(place.host)

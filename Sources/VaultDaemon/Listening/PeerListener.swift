@@ -6,7 +6,8 @@ import PeerLink
 import SecretVault
 import ServiceLifecycle
 
-/// The part of the daemon that accepts connections and lets the vault answer them, where the setting says, while it says so.
+/// The part of the daemon that accepts connections and lets the vault answer them, where the setting says, while it
+/// says so.
 struct PeerListener: Service {
   let vault: Vault
   /// Where to listen whatever the setting says.
@@ -51,9 +52,7 @@ struct PeerListener: Service {
   private func serve(_ target: ListenTarget, _ limits: TCPListener.Limits, isFirst: Bool) async throws {
     var listener: TCPListener?
     if case .at(let host, let port) = target {
-      do {
-        listener = try await TCPListener.bind(host: host, port: port, limits: limits)
-      } catch {
+      do { listener = try await TCPListener.bind(host: host, port: port, limits: limits) } catch {
         throw Self.failure(error, at: (host, port))
       }
     }
@@ -72,7 +71,8 @@ struct PeerListener: Service {
     }
   }
 
-  /// Returns when the setting says something else, or the task is cancelled. Settings that can't be read change nothing.
+  /// Returns when the setting says something else, or the task is cancelled. Settings that can't be read change
+  /// nothing.
   private func waitForChange(from target: ListenTarget) async {
     try? await vault.core.waitForSettings { fixed != nil || (try? ListenTarget(vault)) ?? target == target }
   }

@@ -5,8 +5,8 @@ import SecretVault
 import ServiceLifecycle
 import VaultStore
 
-/// The part of the daemon that is found over Bluetooth and answers there, while the setting says so. Whatever goes wrong with Bluetooth is
-/// told and tried again; the network goes on.
+/// The part of the daemon that is found over Bluetooth and answers there, while the setting says so. Whatever goes
+/// wrong with Bluetooth is told and tried again; the network goes on.
 struct NearbyListener: Service {
   let vault: Vault
   let log: Logger
@@ -58,10 +58,8 @@ struct NearbyListener: Service {
         let found = await equipment(adapters)
         // That may have taken a while: whoever was told to stop meanwhile shows nothing more.
         guard !Task.isCancelled else { break }
-        await state.listen(at: found, log) { listener in
-          group.addTask { await vault.answerAll(listener.incoming) }
-        }
-        await state.show(found, log) { try vault.directory.beaconTag() }
+        state.listen(at: found) { listener in group.addTask { await vault.answerAll(listener.incoming) } }
+        await state.show(found) { try vault.directory.beaconTag() }
         state.tell(found, log)
         try? presence.announce(bluetooth: state.facts(found))
         // What is still in somebody's hands is free in a moment.
@@ -92,9 +90,7 @@ private struct NearbyState {
   private var isShown = false
 
   /// Listens at the adapters that are there, and no more at others.
-  mutating func listen(
-    at found: Result<BLEEquipment, BLEError>, _ log: Logger, begin: (BLEListener) -> Void
-  ) async {
+  mutating func listen(at found: Result<BLEEquipment, BLEError>, begin: (BLEListener) -> Void) {
     let adapters = (try? found.get().adapters) ?? []
     for (index, listener) in listeners
     where !adapters.contains(where: { $0.address == listener.adapter.address && $0.index == index }) {
@@ -114,9 +110,7 @@ private struct NearbyState {
   }
 
   /// Shows this hour's tag on the adapters that are there.
-  mutating func show(
-    _ found: Result<BLEEquipment, BLEError>, _ log: Logger, tag: () throws -> BeaconTag
-  ) async {
+  mutating func show(_ found: Result<BLEEquipment, BLEError>, tag: () throws -> BeaconTag) async {
     guard case .success(let equipment) = found else {
       await hide()
       if case .failure(let error) = found { problem = "\(error)" }
@@ -184,7 +178,6 @@ private struct NearbyState {
       exposed: exposed(found), isShown: isShown, problem: problem)
   }
 
-  /// Ends all of it.
   mutating func end() async {
     for listener in listeners.values { listener.close() }
     listeners = [:]

@@ -26,20 +26,18 @@ package enum NearbyPeople {
       let choice = try BLEAdapterChoice(setting: settings.adapters)
       let equipment = try await WaitingThread.run { () throws(BLEError) in try BLEEquipment.find(choice) }
       sightings = try await BLEScan.collect(Set(names.keys), equipment, for: .seconds(seconds))
-    } catch {
-      throw VaultError(.inputOutput, "\(error)", hint: error.hint)
-    }
+    } catch { throw VaultError(.inputOutput, "\(error)", hint: error.hint) }
     var heard: [String: Heard] = [:]
     for sighting in sightings {
       guard let name = names[sighting.tag] else { continue }
       if let known = heard[name], known.strength ?? Int.min >= sighting.strength ?? Int.min { continue }
-      heard[name] = Heard(
-        strength: sighting.strength, address: sighting.address, adapter: sighting.adapter.name)
+      heard[name] = Heard(strength: sighting.strength, address: sighting.address, adapter: sighting.adapter.name)
     }
     return heard
   }
 
-  /// Names of those who are heard. Without Bluetooth, or with trouble of its own, nobody is: the listener tells of that.
+  /// Names of those who are heard. Without Bluetooth, or with trouble of its own, nobody is: the listener tells of
+  /// that.
   static func names(_ vault: Vault) async -> Set<String> {
     guard vault.core.nearbySettings().isOn, let heard = try? await listen(vault, for: usualSeconds) else { return [] }
     return Set(heard.keys)

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Waiting that costs nothing any more once it is cancelled.
 ///
-/// `Task.sleep` keeps what belongs to a cancelled wait until its time would have come. A daemon gives every message of every
-/// peer a deadline of up to a minute, so a peer that sends fast would make it hold hundreds of thousands of them.
+/// `Task.sleep` keeps what belongs to a cancelled wait until its time would have come. A daemon gives every message of
+/// every peer a deadline of up to a minute, so a peer that sends fast would make it hold hundreds of thousands of them.
 package final class AlarmClock: Sendable {
   private struct Waiting {
     /// Nanoseconds of the clock that never jumps.

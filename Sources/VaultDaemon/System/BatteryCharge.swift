@@ -3,12 +3,12 @@ import Glibc
 /// The charge of this machine's battery, as the kernel tells it below `/sys/class/power_supply`
 /// (Documentation/ABI/testing/sysfs-class-power of Linux).
 package enum BatteryCharge {
-  /// Where the kernel tells it.
   package static let folder = "/sys/class/power_supply"
   private static let supplyLimit = 64
   private static let valueLimit = 64
 
-  /// Percent; nil if there is no battery, nothing is known of it, or the machine isn't running on it. Of several the emptiest counts.
+  /// Nil if there is no battery, nothing is known of it, or the machine isn't running on it. Of several the emptiest
+  /// counts.
   package static func percent(in folder: String = folder) -> Int? {
     var least: Int?
     for supply in names(in: folder).prefix(supplyLimit) {

@@ -3,11 +3,9 @@ import SecretVault
 
 /// A program run with bytes on its standard input, its standard output collected, within a time and a size.
 package struct ChildProcess {
-  /// What became of it.
   package struct Outcome {
     /// The exit code, or 128 and the signal's number.
     package let status: Int32
-    /// What it wrote to standard output.
     package let output: [UInt8]
     /// What it wrote to standard error.
     package let complaints: [UInt8]

@@ -26,7 +26,8 @@ package final class NotificationRunner: Sendable {
   static let concurrencyLimit = 4
   /// Events that wait for a free place; more are dropped.
   static let queueLimit = 64
-  /// Questions that wait besides, and go first: of the peers that may have 64 each at a time, more than any user decides about.
+  /// Questions that wait besides, and go first: of the peers that may have 64 each at a time, more than any user
+  /// decides about.
   static let questionLimit = 1024
 
   private let timeLimit: Int64
@@ -34,7 +35,7 @@ package final class NotificationRunner: Sendable {
   private let complain: @Sendable (String) -> Void
   private let state = Mutex(State())
 
-  /// A runner that tells `complain` about commands that fail; `line` makes an event what commands read, and `timeLimit` is in
+  /// `complain` is told about commands that fail; `line` makes an event what commands read; `timeLimit` is in
   /// milliseconds.
   package init(
     timeLimit: Int64 = 10_000, line: @escaping @Sendable (VaultEnvironment.Notification) -> String,

@@ -6,8 +6,9 @@ extension ChildProcess {
   /// Starts a program in a process group of its own with three descriptors, its caller's signals and the environment;
   /// every other descriptor is closed in it, so that no socket, key file or lock of ours leaks.
   ///
-  /// With `inOwnGroup` false it stays in this program's group, so that it may read the terminal. With `detached` it is this
-  /// program again, gets a session of its own and outlives this process. `standard` may have more than three descriptors.
+  /// With `inOwnGroup` false it stays in this program's group, so that it may read the terminal. With `detached` it is
+  /// this program again, gets a session of its own and outlives this process. `standard` may have more than three
+  /// descriptors.
   package static func spawn(
     _ path: String, _ arguments: [String], standard: [Int32], inOwnGroup: Bool = true, detached: Bool = false
   ) throws -> pid_t {
@@ -50,25 +51,23 @@ extension ChildProcess {
       }
     }
 
-    package var input = Ends()
-    package var output = Ends()
-    package var errors = Ends()
-
-    package init() {}
+    var input = Ends()
+    var output = Ends()
+    var errors = Ends()
 
     /// Opens all three; our end of the input never blocks, so that a child that does not read cannot stop us.
-    package mutating func open() -> Bool {
+    mutating func open() -> Bool {
       guard input.open(), output.open(), errors.open() else { return false }
       return fcntl(input.write, F_SETFL, O_NONBLOCK) == 0
     }
 
-    package mutating func closeChildEnds() {
+    mutating func closeChildEnds() {
       input.closeRead()
       output.closeWrite()
       errors.closeWrite()
     }
 
-    package mutating func closeAll() {
+    mutating func closeAll() {
       closeChildEnds()
       input.closeWrite()
       output.closeRead()

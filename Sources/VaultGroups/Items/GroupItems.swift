@@ -16,9 +16,7 @@ struct GroupItems: GroupClass {
   func update(_ content: [UInt8], _ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
     let place = try await place(of: change, in: group)
     let object: ItemObject
-    do { object = try ItemObject.decode(content, limit: ItemObject.byteLimit) } catch {
-      throw .malformed(error)
-    }
+    do { object = try ItemObject.decode(content, limit: ItemObject.byteLimit) } catch { throw .malformed(error) }
     do {
       _ = try vault.items.keepGroupItem(place, header: object.header) { write in
         switch object.body {
@@ -60,8 +58,8 @@ struct GroupItems: GroupClass {
 
   func afterRound(in group: GroupContext) async throws(GroupError) -> Bool { try await putAside(in: group) }
 
-  /// Puts versions that were pushed aside where all members see them: this device's own, and those whose makers aren't in the group any
-  /// more. Whether there were any.
+  /// Puts versions that were pushed aside where all members see them: this device's own, and those whose makers aren't
+  /// in the group any more. Whether there were any.
   private func putAside(in group: GroupContext) async throws(GroupError) -> Bool {
     guard let roster = await group.grouper.roster, let own = await group.grouper.ownCard?.node,
       roster.member(own)?.isActive == true
@@ -89,7 +87,6 @@ struct GroupItems: GroupClass {
     return hasPut
   }
 
-  /// Puts an item into the group.
   static func put(_ source: GroupItemSource, at slot: [UInt8], _ grouper: Grouper) async throws {
     do {
       let body: ItemObject.Body
@@ -123,9 +120,7 @@ struct GroupItems: GroupClass {
   }
 
   /// Hands on a file's bytes. Damage is told from what may pass: a full disk, a chunk that hasn't come.
-  private static func read(
-    _ file: FileReference, of grouper: Grouper, _ write: ([UInt8]) throws -> Void
-  ) throws {
+  private static func read(_ file: FileReference, of grouper: Grouper, _ write: ([UInt8]) throws -> Void) throws {
     var failure: (any Error)?
     do {
       try grouper.readFile(file) { (bytes) throws(GroupError) in

@@ -1,9 +1,9 @@
 import Grouper
 import WireCodec
 
-/// An item as it travels in a group: the public header and the ciphertext of formats/item.md, both as they are. Nothing of it
-/// needs the item's key, or says anything about what is in it that the header doesn't say.
-struct ItemObject: WireValue, Hashable, Sendable {
+/// An item as it travels in a group: the public header and the ciphertext of formats/item.md, both as they are. Nothing
+/// of it needs the item's key, or says anything about what is in it that the header doesn't say.
+struct ItemObject: Hashable, Sendable {
   /// Where the ciphertext is.
   enum Body: Hashable, Sendable {
     case inline([UInt8])
@@ -11,7 +11,6 @@ struct ItemObject: WireValue, Hashable, Sendable {
     case file(FileReference)
   }
 
-  /// The version of this encoding.
   static let version: UInt8 = 1
   /// Most bytes of a header.
   static let headerByteLimit = 8192
@@ -20,20 +19,13 @@ struct ItemObject: WireValue, Hashable, Sendable {
   /// Most bytes of an encoding.
   static let byteLimit = 1 + 2 + headerByteLimit + 1 + 4 + inlineByteLimit
 
-  /// The encoded header.
   let header: [UInt8]
-  /// The ciphertext.
   let body: Body
 
-  /// Files that it names.
   var files: [FileReference] { if case .file(let file) = body { [file] } else { [] } }
+}
 
-  /// Takes both.
-  init(header: [UInt8], body: Body) {
-    self.header = header
-    self.body = body
-  }
-
+extension ItemObject: WireValue {
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(Self.version)
     try writer.bytes16(header)

@@ -1,10 +1,8 @@
 import Grouper
 package import SecretVault
 import Sodium
-import Synchronization
-import WireCodec
 
-/// What became of an item in a group: the item, and how far what there is to say of it has gone.
+/// How far what was changed in a group has gone.
 package struct GroupItemReport: Sendable {
   package let group: GroupFacts
   /// Messages that still have to reach servers; none if all of them have everything.
@@ -13,8 +11,8 @@ package struct GroupItemReport: Sendable {
   package let faults: [String]
 }
 
-/// Items that groups keep in step. What is done here is durable when it returns; servers get it at once if they are there, else by
-/// the daemon.
+/// Items that groups keep in step. What is done here is durable when it returns; servers get it at once if they are
+/// there, else by the daemon.
 extension VaultGroups {
   /// How long a command tries to hand a change to the servers before it leaves that to the daemon.
   static let handingLimit = Duration.seconds(15)
@@ -59,15 +57,14 @@ extension VaultGroups {
     }
   }
 
-  /// Puts a changed item into its old one's place, in every group that has that. Where somebody else has put something there meanwhile, or has
-  /// taken the old one away, that stays, and the changed item stands beside it (`overtaken`). A group where somebody else has put the old item is
-  /// left as it is (`foreign`): only the user's word spreads what was on this device before.
+  /// Puts a changed item into its old one's place, in every group that has that. Where somebody else has put something
+  /// there meanwhile, or has taken the old one away, that stays, and the changed item stands beside it (`overtaken`). A
+  /// group where somebody else has put the old item is left as it is (`foreign`): only the user's word spreads what was
+  /// on this device before.
   /// - Parameter noting: is told of each group when it has the changed item, before servers are.
   package func replace(
     _ change: ItemChange, noting: @escaping @Sendable (GroupFacts) -> Void = { _ in }
-  ) async throws -> (
-    reports: [GroupItemReport], overtaken: [GroupItemReport], foreign: [GroupFacts]
-  ) {
+  ) async throws -> (reports: [GroupItemReport], overtaken: [GroupItemReport], foreign: [GroupFacts]) {
     guard !change.groups.isEmpty else { return ([], [], []) }
     let all = try await list()
     var (reports, overtaken): ([GroupItemReport], [GroupItemReport]) = ([], [])
@@ -76,28 +73,28 @@ extension VaultGroups {
       guard let group = all.first(where: { $0.id == hexadecimal(own) }) else { continue }
       let source = try vault.items.itemForGroup(change.new.id)
       let old = change.old.id
-      let (isOvertaken, isLeft, isForeign) = (Flag(), Flag(), Flag())
+      var (isOvertaken, isLeft, isForeign) = (false, false, false)
       let report = try await self.change(group, "vault item edit") { open in
         // Nobody else has the group now: what is there stays there until this is done.
         if let there = try self.vault.items.groupItems(of: own).first(where: {
           $0.slot == hexadecimal(slot) && $0.id == old
         }) {
-          guard there.isShared else { return isForeign.raise() }
+          guard there.isShared else { return isForeign = true }
           try await GroupItems.put(source, at: slot, open.grouper)
           return noting(group)
         }
         // What this device's user has taken out of the group stays out of it.
         let newest = try await open.grouper.newest(GroupItems.name(slot))
-        if let newest, newest.isDeletion, await newest.sender == open.grouper.ownCard?.node { return isLeft.raise() }
-        isOvertaken.raise()
+        if let newest, newest.isDeletion, await newest.sender == open.grouper.ownCard?.node { return isLeft = true }
+        isOvertaken = true
         try await GroupItems.put(source, at: try Items.asideSlot(of: slot, item: source.id), open.grouper)
         noting(group)
       }
-      if isForeign.isRaised {
+      if isForeign {
         foreign.append(group)
-      } else if isOvertaken.isRaised {
+      } else if isOvertaken {
         overtaken.append(report)
-      } else if !isLeft.isRaised {
+      } else if !isLeft {
         reports.append(report)
       }
     }
@@ -130,9 +127,7 @@ extension VaultGroups {
     _ item: GroupItem, from group: GroupFacts, noting: @escaping @Sendable (GroupFacts) -> Void = { _ in }
   ) async throws -> GroupItemReport {
     let own = try GroupItems.bytes(of: group.id)
-    let slots = try vault.items.groupItems(of: own).filter { $0.id == item.id && $0.keyID == item.keyID }.map {
-      $0.slot
-    }
+    let slots = try vault.items.groupItems(of: own).filter { $0.id == item.id && $0.keyID == item.keyID }.map(\.slot)
     return try await change(group, "vault group drop") { open in
       for slot in slots {
         try self.check(item.id, at: slot, of: own, group)
@@ -145,18 +140,15 @@ extension VaultGroups {
 
   /// Deletes the item that the user means (``Items/deletableItem(_:from:)``).
   @discardableResult
-  package func delete(
-    _ reference: String
-  ) async throws -> (reports: [GroupItemReport], foreign: [GroupFacts]) {
+  package func delete(_ reference: String) async throws -> (reports: [GroupItemReport], foreign: [GroupFacts]) {
     try await delete(vault.items.deletableItem(reference))
   }
 
-  /// Deletes an item, here and on the devices of all groups that keep it in step. Where somebody else has put it, it stays, and comes here
-  /// again as the group's (`foreign`). What a peer has sent, and waits, is deleted alone. Interrupted, it can be repeated.
+  /// Deletes an item, here and on the devices of all groups that keep it in step. Where somebody else has put it, it
+  /// stays, and comes here again as the group's (`foreign`). What a peer has sent, and waits, is deleted alone.
+  /// Interrupted, it can be repeated.
   @discardableResult
-  package func delete(
-    _ item: ItemSummary
-  ) async throws -> (reports: [GroupItemReport], foreign: [GroupFacts]) {
+  package func delete(_ item: ItemSummary) async throws -> (reports: [GroupItemReport], foreign: [GroupFacts]) {
     guard item.state != .waiting else {
       try vault.items.deleteItem(item)
       return ([], [])
@@ -166,12 +158,12 @@ extension VaultGroups {
     var (reports, foreign): ([GroupItemReport], [GroupFacts]) = ([], [])
     for (own, slot) in places {
       guard let group = all.first(where: { $0.id == hexadecimal(own) }) else { continue }
-      let isForeign = Flag()
+      var isForeign = false
       let report = try await change(group, "vault item delete") { open in
-        guard try self.check(item.id, at: hexadecimal(slot), of: own, group).isShared else { return isForeign.raise() }
+        guard try self.check(item.id, at: hexadecimal(slot), of: own, group).isShared else { return isForeign = true }
         try await open.grouper.sender.delete(GroupItems.name(slot))
       }
-      if isForeign.isRaised { foreign.append(group) } else { reports.append(report) }
+      if isForeign { foreign.append(group) } else { reports.append(report) }
     }
     // Last: what this device takes out of a group stays here by itself.
     try vault.items.deleteItem(item)
@@ -184,27 +176,30 @@ extension VaultGroups {
   private func change(
     _ group: GroupFacts, _ what: String, _ body: (VaultGroup) async throws -> Void
   ) async throws -> GroupItemReport {
-    let sleep = vault.core.surroundings.sleep
-    return try await use(group.id, for: what) { open in
+    try await use(group.id, for: what) { open in
       try await body(open)
-      await withTaskGroup(of: Void.self) { tasks in
-        // What fails here is tried again by the daemon, and shows in the status.
-        tasks.addTask { _ = try? await self.exchange(open, isFirst: false) }
-        tasks.addTask { try? await sleep(Self.handingLimit) }
-        await tasks.next()
-        tasks.cancelAll()
-      }
-      let status = try await open.grouper.status()
-      return GroupItemReport(group: group, unsent: status.outbox.unsent, faults: status.serverFaults)
+      return try await hand(open, of: group)
     }
   }
 
-  /// What a place has. Throws unless that is still the item that the user has named: somebody else's change may have come while the group
-  /// was waited for.
+  /// Hands what waits in a group to its servers, for as long as a command waits for that. What fails is tried again by
+  /// the daemon, and shows in the report.
+  func hand(_ open: VaultGroup, of group: GroupFacts, isForced: Bool = false) async throws -> GroupItemReport {
+    let sleep = vault.core.surroundings.sleep
+    await withTaskGroup(of: Void.self) { tasks in
+      tasks.addTask { _ = try? await self.exchange(open, isFirst: false, isForced: isForced) }
+      tasks.addTask { try? await sleep(Self.handingLimit) }
+      await tasks.next()
+      tasks.cancelAll()
+    }
+    let status = try await open.grouper.status()
+    return GroupItemReport(group: group, unsent: status.outbox.unsent, faults: status.serverFaults)
+  }
+
+  /// What a place has. Throws unless that is still the item that the user has named: somebody else's change may have
+  /// come while the group was waited for.
   @discardableResult
-  private func check(
-    _ id: String, at slot: String, of own: [UInt8], _ group: GroupFacts
-  ) throws -> GroupItem {
+  private func check(_ id: String, at slot: String, of own: [UInt8], _ group: GroupFacts) throws -> GroupItem {
     guard let item = try vault.items.groupItems(of: own).first(where: { $0.slot == slot && $0.id == id }) else {
       throw VaultError(
         .refused, "somebody has changed or taken away \(id.prefix(12)) in the group \(group.name) just now",
@@ -218,11 +213,4 @@ extension VaultGroups {
       .notFound, "the group \(group.name) has no item \(reference)",
       hint: "see what it has with `vault group items`")
   }
-}
-
-/// Whether something was seen.
-private final class Flag: Sendable {
-  private let value = Mutex(false)
-  var isRaised: Bool { value.withLock { $0 } }
-  func raise() { value.withLock { $0 = true } }
 }

@@ -4,8 +4,8 @@ import Sodium
 import Synchronization
 import VaultStore
 
-/// Who in a group takes parcels there: the class `mailbox`. An object's id is the owner's tag for this group as hexadecimal digits:
-/// who knows his card sees by it that he is there. Others' tags mean nothing here, and aren't kept.
+/// Who in a group takes parcels there: the class `mailbox`. An object's id is the owner's tag for this group as
+/// hexadecimal digits: who knows his card sees by it that he is there. Others' tags mean nothing here, and aren't kept.
 final class GroupMailboxes: GroupClass {
   static let className = "mailbox"
 
@@ -13,7 +13,8 @@ final class GroupMailboxes: GroupClass {
   private static let content: [UInt8] = [1]
 
   private let vault: Vault
-  /// Tags of peers that each group was asked for since this began: who is added as a peer later may have been in a group before.
+  /// Tags of peers that each group was asked for since this began: who is added as a peer later may have been in a
+  /// group before.
   private let asked = Mutex<[String: Set<[UInt8]>]>([:])
 
   init(vault: Vault) { self.vault = vault }

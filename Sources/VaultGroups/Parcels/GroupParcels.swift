@@ -6,8 +6,9 @@ import VaultProtocol
 import VaultStore
 import WireCodec
 
-/// The parcels that travel through a group: the class `parcel`. An object's id is the parcel's, as hexadecimal digits. All members
-/// have it until the one whom it is for has taken it; what is in it only he can read, and the others' vaults keep nothing of it.
+/// The parcels that travel through a group: the class `parcel`. An object's id is the parcel's, as hexadecimal digits.
+/// All members have it until the one whom it is for has taken it; what is in it only he can read, and the others'
+/// vaults keep nothing of it.
 final class GroupParcels: GroupClass {
   static let className = "parcel"
 
@@ -15,8 +16,8 @@ final class GroupParcels: GroupClass {
   private static let leftLimit = 256
 
   private let vault: Vault
-  /// Parcels for this device that couldn't be taken when they came, of each group. Kept nowhere: who has sent one puts it there
-  /// again after a day.
+  /// Parcels for this device that couldn't be taken when they came, of each group. Kept nowhere: who has sent one puts
+  /// it there again after a day.
   private let left = Mutex<[String: [ObjectName]]>([:])
   /// The same of those whose sender was no peer, and who the peers were then.
   private let strangers = Mutex<[String: Strangers]>([:])
@@ -25,6 +26,7 @@ final class GroupParcels: GroupClass {
     var names: [ObjectName] = []
     var peers: Set<String> = []
   }
+
   /// Groups from which parcels went since their last round.
   private let dropped = Mutex<Set<String>>([])
 
@@ -59,7 +61,8 @@ final class GroupParcels: GroupClass {
     try await take(bytes, change.name, in: group)
   }
 
-  /// Whoever took it has it, and whoever sent it keeps what he needs to send it again. Word of an arrival nobody needs again.
+  /// Whoever took it has it, and whoever sent it keeps what he needs to send it again. Word of an arrival nobody needs
+  /// again.
   func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
     guard let id = bytes(hexadecimal: change.name.objectID) else { return }
     do { try vault.post.wasTakenOut(id) } catch { throw .plugin("\(VaultError(error))") }
@@ -68,8 +71,8 @@ final class GroupParcels: GroupClass {
   private func take(_ bytes: [UInt8], _ name: ObjectName, in group: GroupContext) async throws(GroupError) {
     let log = vault.core.surroundings.log
     do {
-      switch try vault.intake.takeParcel(bytes, by: ParcelArrival(way: .group(folder: GroupItems.bytes(of: group.id))))
-      {
+      let arrival = try ParcelArrival(way: .group(folder: GroupItems.bytes(of: group.id)))
+      switch try vault.intake.takeParcel(bytes, by: arrival) {
       case .taken, .known: break
       case .ignored(let reason): log.info("group \(group.id): a parcel is not taken: \(reason)")
       case .full: return leave(name, in: group)
@@ -100,9 +103,7 @@ final class GroupParcels: GroupClass {
   private func leaveOfStranger(_ name: ObjectName, in group: GroupContext) throws {
     let isFirst = strangers.withLock { $0[group.id] == nil }
     // Whoever is a peer since the first of them came may be the sender of any.
-    var peers: Set<String> = []
-    if isFirst { peers = try self.peers() }
-    let known = peers
+    let known = try isFirst ? peers() : []
     strangers.withLock { strangers in
       let names = strangers[group.id]?.names ?? []
       guard names.count < Self.leftLimit, !names.contains(name) else { return }
@@ -177,8 +178,8 @@ final class GroupParcels: GroupClass {
     return hasPosted || hasDropped
   }
 
-  /// Puts up what this device has for others, and takes out what nobody needs any more. Whether there was something. Interrupted
-  /// between a parcel and the note that it is there, it puts the same one up again.
+  /// Puts up what this device has for others, and takes out what nobody needs any more. Whether there was something.
+  /// Interrupted between a parcel and the note that it is there, it puts the same one up again.
   private func post(in group: GroupContext) async throws(GroupError) -> Bool {
     guard let roster = await group.grouper.roster else { return false }
     do {
@@ -221,7 +222,5 @@ final class GroupParcels: GroupClass {
       MarshalledObject(name: Self.name(parcel.id), content: try object.encoded(), files: object.files))
   }
 
-  private static func name(_ id: [UInt8]) -> ObjectName {
-    ObjectName(className: className, objectID: hexadecimal(id))
-  }
+  private static func name(_ id: [UInt8]) -> ObjectName { ObjectName(className: className, objectID: hexadecimal(id)) }
 }

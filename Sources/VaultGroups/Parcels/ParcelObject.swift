@@ -3,12 +3,10 @@ import WireCodec
 
 /// A parcel as it travels in a group. What it is about only the one can read whom it is for.
 enum ParcelObject: WireValue, Hashable, Sendable {
-  /// The encoded parcel.
   case inline([UInt8])
   /// In chunks that came before; with what its recipient knows it by.
   case file(ParcelNotice, FileReference)
 
-  /// The version of this encoding.
   static let version: UInt8 = 1
   /// Most bytes of a parcel that travels within the object.
   static let inlineByteLimit = 128 << 10
@@ -17,7 +15,6 @@ enum ParcelObject: WireValue, Hashable, Sendable {
   /// Most bytes of an encoding.
   static let byteLimit = 1 + 1 + 4 + inlineByteLimit
 
-  /// Files that it names.
   var files: [FileReference] { if case .file(_, let file) = self { [file] } else { [] } }
 
   func encode(into writer: inout Writer) throws(WireError) {
@@ -48,21 +45,16 @@ enum ParcelObject: WireValue, Hashable, Sendable {
 }
 
 /// What stands on a parcel, before it is opened.
-struct ParcelNotice: WireValue, Hashable, Sendable {
+struct ParcelNotice: Hashable, Sendable {
   /// By which its recipient sees that it is for him: 16 bytes.
   let tag: [UInt8]
   /// The parcel: 16 bytes.
   let id: [UInt8]
   /// Until when it is worth something, in milliseconds since 1970.
   let expiresAt: Int64
+}
 
-  /// Takes all of it.
-  init(tag: [UInt8], id: [UInt8], expiresAt: Int64) {
-    self.tag = tag
-    self.id = id
-    self.expiresAt = expiresAt
-  }
-
+extension ParcelNotice: WireValue {
   func encode(into writer: inout Writer) throws(WireError) {
     guard tag.count == 16, id.count == 16, let time = UInt64(exactly: expiresAt) else {
       throw .invalidValue(field: "parcel notice")
@@ -72,7 +64,6 @@ struct ParcelNotice: WireValue, Hashable, Sendable {
     try writer.u64(time)
   }
 
-  /// Reads a notice.
   init(from reader: inout Reader) throws(WireError) {
     tag = try reader.bytes(16, "parcel tag")
     id = try reader.bytes(16, "parcel id")

@@ -3,15 +3,6 @@ import SecretVault
 import Sodium
 import VaultStore
 
-/// What became of parcels that a group was to take.
-package struct ParcelHandover: Sendable {
-  package let group: GroupFacts
-  /// Messages that still have to reach servers; none if all of them have everything.
-  package let unsent: Int
-  /// Why servers haven't taken them, each with its address.
-  package let faults: [String]
-}
-
 /// Deposits and requests for peers who are away, through the groups that they are in.
 extension VaultGroups {
   /// How often one `sync` answers what it has brought: an answer may bring the next question.
@@ -21,7 +12,7 @@ extension VaultGroups {
   func exchange(
     _ open: VaultGroup, isFirst: Bool, isForced: Bool = false, isHurried: Bool = true
   ) async throws(GroupError) -> ReceiveReport {
-    let context = GroupContext(id: open.id, grouper: open.grouper)
+    let context = open.context
     let serial = await open.grouper.roster?.serial
     for part in classes {
       await noting(context) { () throws(GroupError) in try await part.beforeRound(in: context) }
@@ -44,26 +35,22 @@ extension VaultGroups {
 
   /// Lets all classes know that others are in the group now.
   func noteMembers(_ open: VaultGroup) async {
-    let context = GroupContext(id: open.id, grouper: open.grouper)
+    let context = open.context
     for part in classes {
       await noting(context) { () throws(GroupError) in try await part.membersChanged(in: context) }
     }
   }
 
   /// What fails in a class keeps no group from being kept in step.
-  private func noting(
-    _ context: GroupContext, _ body: () async throws(GroupError) -> Void
-  ) async {
+  private func noting(_ context: GroupContext, _ body: () async throws(GroupError) -> Void) async {
     do { try await body() } catch .noGroup {} catch {
       if !Task.isCancelled { vault.core.surroundings.log.warning("group \(context.id): a parcel waits: \(error)") }
     }
   }
 
-  /// The same, and then answers what has come and sends the answers: for a device whose daemon doesn't run.
-  func exchangeAnswering(
-    _ open: VaultGroup, isFirst: Bool, isForced: Bool
-  ) async throws -> ReceiveReport {
-    var report = try await exchange(open, isFirst: isFirst, isForced: isForced)
+  /// A first round, and then answers what has come and sends the answers: for a device whose daemon doesn't run.
+  func exchangeAnswering(_ open: VaultGroup) async throws -> ReceiveReport {
+    var report = try await exchange(open, isFirst: true, isForced: true)
     for _ in 0..<Self.answerLimit {
       let hasAnswers: Bool
       do { hasAnswers = try await vault.answering.answerParcels() } catch {
@@ -82,7 +69,7 @@ extension VaultGroups {
 
   /// Lets all classes look again for what they couldn't take.
   func catchUp(_ open: VaultGroup) async {
-    let context = GroupContext(id: open.id, grouper: open.grouper)
+    let context = open.context
     for part in classes {
       do { try await part.catchUp(in: context) } catch .noGroup { return } catch {
         vault.core.surroundings.log.warning("group \(open.id): what has come before still can't be taken: \(error)")
@@ -92,15 +79,15 @@ extension VaultGroups {
 
   // MARK: - For commands
 
-  /// Makes parcels of what waits for peers who are in a group of this device, and hands them to its servers, for as long as a
-  /// command waits for that. What is not done then is done by the daemon, or by `vault group sync`.
-  package func handParcels(for what: String) async throws -> [ParcelHandover] {
+  /// Makes parcels of what waits for peers who are in a group of this device, and hands them to its servers, for as
+  /// long as a command waits for that. What is not done then is done by the daemon, or by `vault group sync`.
+  package func handParcels(for what: String) async throws -> [GroupItemReport] {
     let groups = try await known()
     return try await exchange(groups, try vault.post.foldersWithParcels(), for: what)
   }
 
   /// The same, and fetches the answers to requests: between two attempts of a recovery that waits.
-  package func fetchParcels(for what: String) async throws -> [ParcelHandover] {
+  package func fetchParcels(for what: String) async throws -> [GroupItemReport] {
     let groups = try await known()
     let folders = try vault.post.foldersWithParcels().union(vault.post.foldersAwaitingReleases(since: 0))
     return try await exchange(groups, folders, for: what)
@@ -123,30 +110,16 @@ extension VaultGroups {
 
   private func exchange(
     _ groups: [GroupFacts], _ folders: Set<[UInt8]>, for what: String
-  ) async throws -> [ParcelHandover] {
+  ) async throws -> [GroupItemReport] {
     let ids = Set(folders.map { hexadecimal($0) })
-    var done: [ParcelHandover] = []
+    var done: [GroupItemReport] = []
     for group in groups where ids.contains(group.id) {
-      let sleep = vault.core.surroundings.sleep
-      let handover: ParcelHandover
       do {
-        handover = try await use(group.id, for: what) { open in
-          await withTaskGroup(of: Void.self) { tasks in
-            // What fails here is tried again by the daemon, and shows in the status.
-            tasks.addTask { _ = try? await self.exchange(open, isFirst: false, isForced: true) }
-            tasks.addTask { try? await sleep(Self.handingLimit) }
-            await tasks.next()
-            tasks.cancelAll()
-          }
-          let status = try await open.grouper.status()
-          return ParcelHandover(group: group, unsent: status.outbox.unsent, faults: status.serverFaults)
-        }
+        done.append(try await use(group.id, for: what) { open in try await hand(open, of: group, isForced: true) })
       } catch  where !Task.isCancelled && VaultError(error).code != .interrupted {
         // Somebody else has this group, or it is damaged: the others have their turn all the same.
         vault.core.surroundings.log.warning("group \(group.id): parcels wait: \(VaultError(error).reason)")
-        continue
       }
-      done.append(handover)
     }
     return done
   }
