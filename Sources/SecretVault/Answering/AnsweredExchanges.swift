@@ -31,9 +31,7 @@ struct AnsweredReleases {
 
 /// The last drill of a session.
 struct AnsweredDrill {
-  /// The secret that it was about.
   let id: SecretID
-  /// The number of this device's share.
   let index: UInt8
   /// Bytes of the fragment that were shown.
   var byteCount: UInt64 = 0
@@ -103,8 +101,6 @@ struct AnsweredMeeting: Sendable {
 
 /// The meetings of a session.
 struct AnsweredMeetings {
-  /// The one that is under way.
   var running: AnsweredMeeting?
-  /// What is noted of the last one.
   var note: MeetingNote?
 }

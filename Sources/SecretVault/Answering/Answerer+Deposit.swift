@@ -72,7 +72,9 @@ extension Answerer {
     if let refusal = limitRefusal(header.dispersal.fragmentByteCount) { return .refuse(refusal, header) }
     if let refusal = quotaRefusal(adding: header.dispersal.fragmentByteCount) {
       // What lies here of the same deposit already is counted, but must not stand in its own way.
-      guard refusal != .internalFailure, try isUnderWay(header, offer.index) else { return .refuse(refusal, header) }
+      guard refusal != .internalFailure, try fragmentUnderWay(header, offer.index) != nil else {
+        return .refuse(refusal, header)
+      }
     }
     guard room.core.diskReserve.allows(try missingBytes(header, offer.index)) else { return .refuse(.diskFull, header) }
     let held: HeldShare
@@ -112,17 +114,18 @@ extension Answerer {
     return usage.count > quota.shares || UInt64(max(0, usage.byteCount)) > quota.bytes
   }
 
-  private func isUnderWay(_ header: SecretHeader, _ index: UInt8) throws -> Bool {
-    guard let fragment = try room.database.fragment(of: header.id.bytes, index: Int(index)) else { return false }
-    return fragment.headerDigest == header.digest && fragment.source == peer.digest
+  /// What has arrived of the same deposit.
+  private func fragmentUnderWay(_ header: SecretHeader, _ index: UInt8) throws -> FragmentRecord? {
+    guard let fragment = try room.database.fragment(of: header.id.bytes, index: Int(index)),
+      fragment.headerDigest == header.digest, fragment.source == peer.digest
+    else { return nil }
+    return fragment
   }
 
   /// Bytes of a fragment that are still to be written, as far as was noted.
   private func missingBytes(_ header: SecretHeader, _ index: UInt8) throws -> UInt64 {
     let plan = header.dispersal
-    guard try isUnderWay(header, index),
-      let fragment = try room.database.fragment(of: header.id.bytes, index: Int(index))
-    else { return plan.fragmentByteCount }
+    guard let fragment = try fragmentUnderWay(header, index) else { return plan.fragmentByteCount }
     let (present, overflow) = UInt64(fragment.pieces).multipliedReportingOverflow(by: UInt64(plan.pieceByteCount(0)))
     return overflow ? 0 : plan.fragmentByteCount - min(plan.fragmentByteCount, present)
   }
@@ -283,8 +286,8 @@ extension Answerer {
     try room.database.discardPartial(of: running.header.id.bytes, index: running.partial.index)
   }
 
-  /// The session ended in the middle: what has arrived stays for the next attempt.
-  mutating func abandonDeposit() async {
+  /// The session has ended in the middle: what has arrived stays for the next attempt.
+  mutating func abandonDeposit() {
     guard let running = deposit else { return }
     deposit = nil
     keep(running)

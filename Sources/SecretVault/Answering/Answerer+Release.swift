@@ -96,7 +96,6 @@ extension Answerer {
     return (header, try HeldShare(index: stored.index, record: stored.bytes, of: header.id.description))
   }
 
-  /// Whether a requester's proof holds.
   func holds<Kind>(
     _ possession: Possession, _ request: AskMessage<Kind>, _ purpose: ProofPurpose, _ nonce: [UInt8],
     _ header: SecretHeader, _ index: UInt8

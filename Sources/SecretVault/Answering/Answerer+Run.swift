@@ -45,7 +45,7 @@ extension Answerer {
       if case SessionError.messageTooLarge = error { ending = .fault }
       if room.core.mayWrite(of: peer) { log.info("\(name) \(VaultCore.words(error)); its \(what) ends") }
     }
-    await abandonDeposit()
+    abandonDeposit()
     abandonItem()
     await meetings.note?.end(ending == .fault ? .refused : .brokenOff)
     let isOver = hasHeardGoodbye
