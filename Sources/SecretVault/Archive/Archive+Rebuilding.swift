@@ -3,7 +3,6 @@ package import VaultStore
 
 /// What is about to be made anew, or was.
 package struct RebuildReport: Sendable {
-  /// This device's label.
   package let label: String
   /// Peers that are trusted again.
   package let peerCount: Int
@@ -18,8 +17,8 @@ package struct RebuildReport: Sendable {
 }
 
 extension Archive {
-  /// Makes the database anew from the files beside it: identity, peers, shares and items. Only where it is lost or damaged. `confirm` is
-  /// told what would be there, and stops it by throwing.
+  /// Makes a database that is lost or damaged anew from the files beside it: identity, peers, shares and items. `confirm` is told what would be
+  /// there, and stops it by throwing.
   package static func rebuild(
     at folders: VaultFolders, passphrase: () throws -> SecretBytes,
     confirm: (RebuildReport) throws -> Void, environment: VaultEnvironment

@@ -3,10 +3,9 @@ import ShamirKit
 import Sodium
 import VaultProtocol
 
-/// The requester's side of a drill.
 extension DrillAsker: Asker {
   var byteCount: UInt64 { 0 }
-  /// Each of its answers is told as it comes.
+  /// Answers that have come are told already.
   var isRepeatable: Bool { false }
 
   /// Asks all questions, one after the other, in one session. A holder that refuses or fails one is asked the next; only what

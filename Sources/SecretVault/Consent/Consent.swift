@@ -20,8 +20,8 @@ package final class Consent: Room {
   /// Milliseconds in which the limit of releases counts.
   private static let day: Int64 = 86_400_000
 
-  /// Whether a share may go to a peer that has just proved that it holds another one. The proof stays the condition; what the user has
-  /// decided can only add to it. What can't be read counts as no.
+  /// Whether a share may go to a peer that has just proved that it holds another one. What the user has decided can only add to that condition.
+  /// What can't be read counts as no.
   func consent(to peer: PeerRecord, _ header: SecretHeader) -> ReleaseAnswer {
     do {
       return try consentOrFailure(to: peer, header)
@@ -110,11 +110,10 @@ package final class Consent: Room {
   /// not set a share free.
   func releaseRules(of id: [UInt8]) throws -> (policy: ReleasePolicy, limit: Int) {
     let values = try core.settingsFile.load()
-    func value(_ key: SettingKey) -> String { values[key.rawValue] ?? key.defaultValue }
     let own = try database.policy(ofSecret: id)
-    guard let policy = ReleasePolicy(own ?? value(.releasePolicy)), let limit = Int(value(.releaseLimit)) else {
-      throw VaultError(.damaged, "the release policy makes no sense")
-    }
+    guard let policy = ReleasePolicy(own ?? values.value(of: .releasePolicy)),
+      let limit = Int(values.value(of: .releaseLimit))
+    else { throw VaultError(.damaged, "the release policy makes no sense") }
     return (policy, limit)
   }
 

@@ -19,8 +19,8 @@ package struct LocalPipeline {
   private let folders: VaultFolders
   private let reached: (Stage) -> Void
 
-  /// A pipeline with its fragments below `folder`, laid out as in a vault. Beside them lie the header and, in the clear, the
-  /// shares: what goes through here must be worth nothing.
+  /// Fragments lie below `folder`, laid out as in a vault. Beside them lie the header and, in the clear, the shares: what goes through here must be
+  /// worth nothing.
   package init(folder: String, reached: @escaping (Stage) -> Void) throws {
     folders = VaultFolders(home: folder)
     self.reached = reached

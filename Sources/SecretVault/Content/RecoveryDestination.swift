@@ -5,4 +5,8 @@ package enum RecoveryDestination: Sendable {
   case folder(path: String, overwrites: Bool)
   /// To an open descriptor such as standard output, as it is verified.
   case descriptor(Int32)
+
+  static func path(of name: String, in folder: String) -> String {
+    folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
+  }
 }

@@ -4,12 +4,12 @@ import Glibc
 final class RegularFile: Sendable {
   let descriptor: Int32
   let path: String
-  /// Its length when it was opened.
+  /// When it was opened.
   let byteCount: UInt64
   /// Which file this is, and in which state.
   let fingerprint: FileFingerprint
 
-  /// Opens a file; `hint` is what to do about one that isn't regular.
+  /// `hint` is what to do about a file that isn't regular.
   init(path: String, hint: String) throws {
     // Without O_NONBLOCK a named pipe that nobody writes to would hang here instead of being refused below.
     descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -50,5 +50,18 @@ func readDescriptor(
     if count >= 0 { return count }
     if errno == EINTR { continue }
     throw FileSource.failure("read", name, errno)
+  }
+}
+
+/// Writes all of `bytes` to the output that the user has named. Interruptions are hidden.
+func writeOutput(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws {
+  var done = 0
+  while done < bytes.count {
+    let count = write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+    if count < 0 {
+      if errno == EINTR { continue }
+      throw FileSource.failure("write", "the output", errno)
+    }
+    done += count
   }
 }

@@ -23,11 +23,11 @@ extension VaultCore {
     return path
   }
 
-  /// Where it is noted what is on the clipboard.
+  /// Where what is on the clipboard is noted.
   package var clipboardFolder: String { folders.clipboardPath }
 
-  /// A hash by which this vault, and nobody else, knows something secret again.
+  /// A hash by which this vault alone recognises a secret.
   package func recognition(of secret: borrowing SecretBytes, salt: [UInt8]) throws -> [UInt8] {
-    return try keys.recognition(of: secret, salt: salt)
+    try keys.recognition(of: secret, salt: salt)
   }
 }
