@@ -57,7 +57,7 @@ func readDescriptor(
 func writeOutput(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws {
   var done = 0
   while done < bytes.count {
-    let count = write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+    let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
     if count < 0 {
       if errno == EINTR { continue }
       throw FileSource.failure("write", "the output", errno)

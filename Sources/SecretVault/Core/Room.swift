@@ -7,7 +7,6 @@ package protocol Room: Sendable {
   var core: VaultCore { get }
 }
 
-/// What all of them use, by its own name.
 extension Room {
   var folders: VaultFolders { core.folders }
   var database: VaultDatabase { core.database }

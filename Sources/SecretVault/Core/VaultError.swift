@@ -37,21 +37,16 @@ package struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
     case other
   }
 
-  /// What kind of failure.
   package let code: Code
-  /// What happened, to which file or peer.
   package let reason: String
-  /// What to do next, if there is something to do.
   package let hint: String?
 
-  /// An error with its advice.
   package init(_ code: Code, _ reason: String, hint: String? = nil) {
     self.code = code
     self.reason = reason
     self.hint = hint
   }
 
-  /// The reason, then the hint.
   package var description: String { hint.map { "\(reason)\n\($0)" } ?? reason }
 }
 
