@@ -63,9 +63,7 @@ extension Answerer {
   }
 
   /// Waits for the user, and keeps telling the dealer so: both notice when the other has gone.
-  private func awaitAnswer(
-    _ offer: Offer, _ request: RequestRecord, for time: Int64
-  ) async throws -> RefusalReason? {
+  private func awaitAnswer(_ offer: Offer, _ request: RequestRecord, for time: Int64) async throws -> RefusalReason? {
     let environment = room.environment
     let began = environment.monotonic()
     let interval = environment.deadlines.reply / .milliseconds(1) / 3
@@ -124,7 +122,8 @@ extension Answering {
   func confirmationTime() throws -> Int64? {
     let values = try core.settingsFile.load()
     guard values.value(of: .confirmSharing) != SettingKey.off else { return nil }
-    guard let time = DurationText.milliseconds(values.value(of: .confirmTime)), SettingKey.confirmTimes.contains(time) else {
+    guard let time = DurationText.milliseconds(values.value(of: .confirmTime)), SettingKey.confirmTimes.contains(time)
+    else {
       throw VaultError(.damaged, "the setting confirm-time makes no sense")
     }
     return time

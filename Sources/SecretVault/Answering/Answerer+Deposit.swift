@@ -209,8 +209,7 @@ extension Answerer {
       try running.partial.append(piece.bytes.span.bytes)
       running.leaves.append(leaf)
       if running.receiver.nextPiece.isMultiple(of: Self.checkpointInterval) {
-        try room.database.checkpoint(
-          running.partial, expiresAt: room.environment.now() + Self.partialLifetime)
+        try room.database.checkpoint(running.partial, expiresAt: room.environment.now() + Self.partialLifetime)
       }
     } catch StoreError.diskFull {
       running.failure = .diskFull
@@ -232,8 +231,7 @@ extension Answerer {
     let refusal = isPremature ? .invalidFragment : try await offPool { answerer.finish(running) }
     if isPremature { answerer.keep(running) }
     if let refusal {
-      room.recordUnlessTooMany(
-        .refused, peer: peer, secret: running.header, detail: "the deposit failed: \(refusal)")
+      room.recordUnlessTooMany(.refused, peer: peer, secret: running.header, detail: "the deposit failed: \(refusal)")
     } else {
       room.record(.shareReceived, peer: peer, secret: running.header)
       forgetApproval(of: running.header)
@@ -294,21 +292,18 @@ extension Answerer {
   }
 
   private func keep(_ running: DepositInProgress) {
-    try? room.database.checkpoint(
-      running.partial, expiresAt: room.environment.now() + Self.partialLifetime)
+    try? room.database.checkpoint(running.partial, expiresAt: room.environment.now() + Self.partialLifetime)
     // Unless this device itself was at fault, what was hashed is what is in the file.
     guard (running.failure ?? .invalidFragment) == .invalidFragment,
       running.receiver.nextPiece == UInt64(running.partial.piecesPresent), let mark = try? running.partial.mark()
     else { return }
-    room.arrivals.keep(
-      .fragment(running.receiver, running.leaves.remembered), running.name(from: peer), mark)
+    room.arrivals.keep(.fragment(running.receiver, running.leaves.remembered), running.name(from: peer), mark)
   }
 }
 
 extension DepositInProgress {
   func name(from peer: PeerRecord) -> ArrivalMemory.Name {
-    ArrivalMemory.Name(
-      peer: peer.digest, id: header.id.bytes, index: partial.index, header: header.digest.bytes)
+    ArrivalMemory.Name(peer: peer.digest, id: header.id.bytes, index: partial.index, header: header.digest.bytes)
   }
 
   /// Writes the Merkle tree behind the fragment, in constant memory.
@@ -322,8 +317,7 @@ extension DepositInProgress {
         let bytes = try partial.read(piece: Int(clamping: number))
         let leaf = try MerkleLeaf.digest(
           secret: header.id, fragment: receiver.index, piece: number, bytes: bytes.span.bytes)
-        try partial.writeTrailer(
-          leaf.bytes.span.bytes, at: Int64(clamping: layout.offset(level: 0, index: number)))
+        try partial.writeTrailer(leaf.bytes.span.bytes, at: Int64(clamping: layout.offset(level: 0, index: number)))
       }
     }
     let root = try MerkleTreeBuilder(layout).build(

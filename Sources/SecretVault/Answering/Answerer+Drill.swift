@@ -68,8 +68,7 @@ extension Answerer {
       if let refusal = limitRefusal(shown.byteCount) {
         return try await reply(DrillPiecesEnd(request: request.request, refusal: refusal))
       }
-      try await reply(
-        DrillPiece(request: request.request, number: number, path: proven.path, bytes: proven.bytes))
+      try await reply(DrillPiece(request: request.request, number: number, path: proven.path, bytes: proven.bytes))
     }
     try await reply(DrillPiecesEnd(request: request.request, refusal: nil))
   }

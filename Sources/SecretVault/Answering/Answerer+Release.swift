@@ -140,15 +140,12 @@ extension Answerer {
     }
     let available = pieces.header.dispersal.stripeCount
     let (end, overflow) = request.first.addingReportingOverflow(UInt64(request.count))
-    guard !overflow, end <= available else {
-      throw ProtocolError.unexpectedPiece(number: request.first)
-    }
+    guard !overflow, end <= available else { throw ProtocolError.unexpectedPiece(number: request.first) }
     for number in request.first..<end {
       guard let proven = proven(number, pieces) else {
         return try await reply(PiecesEnd(request: request.request, refusal: .fragmentDamaged))
       }
-      try await reply(
-        ProvenPiece(request: request.request, number: number, path: proven.path, bytes: proven.bytes))
+      try await reply(ProvenPiece(request: request.request, number: number, path: proven.path, bytes: proven.bytes))
     }
     try await reply(PiecesEnd(request: request.request, refusal: nil))
   }

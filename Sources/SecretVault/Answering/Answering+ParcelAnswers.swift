@@ -107,7 +107,8 @@ extension Answering {
     }
     return ParcelMemory.Reason(
       deposit: try database.request(.deposit, of: record.peer, secret: secret),
-      release: try database.request(.release, of: record.peer, secret: secret), policy: try consent.releaseRules(of: secret).policy, asksAboutDeposits: asks)
+      release: try database.request(.release, of: record.peer, secret: secret),
+      policy: try consent.releaseRules(of: secret).policy, asksAboutDeposits: asks)
   }
 
   /// Keeps the answer, and that the request is answered, in one step.

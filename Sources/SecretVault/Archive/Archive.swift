@@ -123,16 +123,12 @@ package final class Archive: Room {
     } catch { throw error }
   }
 
-  static func takeForRestoring(
-    _ folders: VaultFolders
-  ) throws -> (daemon: DaemonLock, use: UseLock) {
+  static func takeForRestoring(_ folders: VaultFolders) throws -> (daemon: DaemonLock, use: UseLock) {
     guard let daemon = try DaemonLock.take(folders, DaemonFacts(process: 0, startedAt: 0, listening: [])) else {
-      throw VaultError(
-        .refused, "the daemon of this vault is running", hint: "stop it, restore, and start it again")
+      throw VaultError(.refused, "the daemon of this vault is running", hint: "stop it, restore, and start it again")
     }
     guard let use = try UseLock.takeAlone(folders) else {
-      throw VaultError(
-        .refused, "another command is working on this vault", hint: "wait until it has ended, or end it")
+      throw VaultError(.refused, "another command is working on this vault", hint: "wait until it has ended, or end it")
     }
     return (daemon, use)
   }

@@ -87,9 +87,7 @@ package final class Checking: Room {
   }
 
   /// One secret, who is to be asked about it, and what this device has of it itself.
-  private func subject(
-    _ record: SecretRecord, _ pieces: Int, _ names: [Digest: String]
-  ) throws -> DrillSubject {
+  private func subject(_ record: SecretRecord, _ pieces: Int, _ names: [Digest: String]) throws -> DrillSubject {
     let header = try directory.header(of: record)
     let summary = try directory.summary(record, names: names)
     var deliveries: [Digest: OutboxRecord] = [:]

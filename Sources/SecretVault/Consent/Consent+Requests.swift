@@ -30,9 +30,7 @@ extension Consent {
     try summary(decide(id, .refused, for: time))
   }
 
-  private func decide(
-    _ id: Int64, _ state: RequestRecord.State, for time: Int64?
-  ) throws -> RequestRecord {
+  private func decide(_ id: Int64, _ state: RequestRecord.State, for time: Int64?) throws -> RequestRecord {
     let now = environment.now()
     var mistake: VaultError?
     let decided = try database.decideRequest(id, at: now) { (row) throws(StoreError) in
@@ -145,9 +143,7 @@ extension Consent {
 
   /// A recovery that waits for others' consent may be tried every few seconds: that is one line an hour.
   func noteFailure(_ error: VaultError, _ header: SecretHeader) {
-    guard error.code == .awaitingConsent else {
-      return record(.recoveryFailed, secret: header, detail: error.reason)
-    }
+    guard error.code == .awaitingConsent else { return record(.recoveryFailed, secret: header, detail: error.reason) }
     guard awaited.isFirst(header.id, to: identity.keys.digest, at: environment.monotonic()) else { return }
     record(.recoveryWaits, secret: header, detail: error.reason)
   }

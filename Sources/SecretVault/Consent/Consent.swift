@@ -95,9 +95,7 @@ package final class Consent: Room {
   }
 
   /// The first request is told to the user, whatever else a peer does to fill the log; its repetitions are lines.
-  private func note(
-    _ row: RequestRecord?, isNew: Bool, _ peer: PeerRecord, _ header: SecretHeader, _ fate: String
-  ) {
+  private func note(_ row: RequestRecord?, isNew: Bool, _ peer: PeerRecord, _ header: SecretHeader, _ fate: String) {
     let detail = "request \(row?.id ?? 0) of \(fingerprint(of: peer)) waits \(fate)"
     if isNew {
       record(.releaseRequested, peer: peer, secret: header, detail: detail)

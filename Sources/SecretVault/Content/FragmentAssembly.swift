@@ -24,9 +24,7 @@ struct FragmentAssembly {
   let progress: (_ done: UInt64) -> Void
 
   /// Reads everything from `sources`, k of them with different indices, and hands it to `sink`.
-  func run<Sink: CiphertextSink & ~Copyable>(
-    from sources: [any PieceSource], into sink: inout Sink
-  ) async throws {
+  func run<Sink: CiphertextSink & ~Copyable>(from sources: [any PieceSource], into sink: inout Sink) async throws {
     let plan = header.dispersal
     var active = sources
     var decoder = try makeDecoder(active)
@@ -155,9 +153,7 @@ struct FragmentAssembly {
     }
   }
 
-  private func keep(
-    _ leaves: [Digest], of stripes: Stripes, in accumulators: inout [MerkleAccumulator]
-  ) throws {
+  private func keep(_ leaves: [Digest], of stripes: Stripes, in accumulators: inout [MerkleAccumulator]) throws {
     let plan = header.dispersal
     guard leaves.count == stripes.count * plan.dataCount else { throw VaultError(.other, "a batch is incomplete") }
     for (position, leaf) in leaves.enumerated() {

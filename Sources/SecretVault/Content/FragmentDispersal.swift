@@ -109,9 +109,7 @@ struct FragmentDispersal {
             nonisolated(unsafe) let sealer = sealer
             let filling = next.count > 0 ? 1 : 0
             try ParallelWork.run(batch.count + filling) { number in
-              guard number >= filling else {
-                return try this.fill(&ahead.pointee, next, source, &sealer.pointee)
-              }
+              guard number >= filling else { return try this.fill(&ahead.pointee, next, source, &sealer.pointee) }
               try this.disperse(data, number - filling, batch, encoder, pool, into: leaves)
             }
           }
@@ -148,8 +146,7 @@ struct FragmentDispersal {
         leaf.bytes.withUnsafeBytes {
           UnsafeMutableRawBufferPointer(rebasing: leaves[place..<(place + Digest.byteCount)]).copyMemory(from: $0)
         }
-        try staging.write(
-          RawSpan(_unsafeBytes: piece), index: position + 1, at: Int64(plan.pieceOffset(stripe)))
+        try staging.write(RawSpan(_unsafeBytes: piece), index: position + 1, at: Int64(plan.pieceOffset(stripe)))
       }
     }
   }

@@ -26,9 +26,7 @@ struct ItemSink: ~Copyable {
     armor = armored ? ItemArmorWriter() : nil
   }
 
-  private static func open(
-    _ path: String?, _ overwrites: Bool, _ notes: OutputNotes
-  ) throws -> OutputFile? {
+  private static func open(_ path: String?, _ overwrites: Bool, _ notes: OutputNotes) throws -> OutputFile? {
     guard let path else { return nil }
     do { return try OutputFile(path: path, overwrites: overwrites, notes: notes) } catch {
       throw RecoveredOutput.error(error, path)

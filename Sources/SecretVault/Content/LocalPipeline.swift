@@ -81,9 +81,7 @@ package struct LocalPipeline {
   }
 
   /// Combines the shares and rebuilds the file at `path` from the first fragments that are not `missing`.
-  package func recover(
-    to path: String, missing: Set<Int>, environment: VaultEnvironment
-  ) async throws {
+  package func recover(to path: String, missing: Set<Int>, environment: VaultEnvironment) async throws {
     do {
       let header = try SecretHeader(bytes: AtomicFile.read(headerPath, limit: SecretHeader.byteLimit))
       let shares = try AtomicFile.readSecret(sharesPath, count: header.scheme.threshold * KeyShare.byteCount)

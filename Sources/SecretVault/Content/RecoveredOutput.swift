@@ -100,9 +100,7 @@ struct RecoveredOutput: ~Copyable {
   }
 
   /// Takes memory for the whole body, of which the length is known now, and keeps the header.
-  private mutating func prepare(
-    _ opener: borrowing PayloadOpener, _ length: UInt64, _ limit: Int
-  ) throws {
+  private mutating func prepare(_ opener: borrowing PayloadOpener, _ length: UInt64, _ limit: Int) throws {
     guard length <= UInt64(clamping: limit), let count = Int(exactly: length) else {
       throw VaultError(
         .usage, "this secret has \(length) bytes, more than fit into memory here", hint: "write it to a file with -o")

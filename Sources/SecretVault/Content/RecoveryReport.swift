@@ -62,8 +62,7 @@ package struct RecoveryReport: Sendable {
 
 extension RecoveredOutput.Written {
   func report(_ secret: SecretSummary, holders: [HolderOutcome]) -> RecoveryReport {
-    var report = RecoveryReport(
-      secret: secret, path: path, suggestedName: name, byteCount: byteCount, holders: holders)
+    var report = RecoveryReport(secret: secret, path: path, suggestedName: name, byteCount: byteCount, holders: holders)
     report.originalName = originalName
     return report
   }

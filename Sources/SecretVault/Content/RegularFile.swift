@@ -42,9 +42,7 @@ final class RegularFile: Sendable {
 }
 
 /// Fills the start of `buffer` and returns how much; 0 at the end. Interruptions are hidden.
-func readDescriptor(
-  _ descriptor: Int32, _ name: String, into buffer: UnsafeMutableRawBufferPointer
-) throws -> Int {
+func readDescriptor(_ descriptor: Int32, _ name: String, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
   while true {
     let count = read(descriptor, buffer.baseAddress, buffer.count)
     if count >= 0 { return count }

@@ -20,9 +20,7 @@ package final class SecretContent: Sendable {
   private let parts: Mutex<Parts?>
 
   /// `extensions` is asked for entries in the public, signed header of the secret.
-  package init(
-    header: consuming PayloadHeader, body: consuming SecretBytes, extensions: HeaderExtensions? = nil
-  ) {
+  package init(header: consuming PayloadHeader, body: consuming SecretBytes, extensions: HeaderExtensions? = nil) {
     parts = Mutex(Parts(header: header, body: body, extensions: extensions))
   }
 

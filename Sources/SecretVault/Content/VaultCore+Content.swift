@@ -10,9 +10,7 @@ extension VaultCore {
   }
 
   /// Writes something to a file, which gets its name only when all is on the disk. Returns the path.
-  package func write(
-    _ content: borrowing SecretBytes, to path: String, overwrites: Bool
-  ) throws -> String {
+  package func write(_ content: borrowing SecretBytes, to path: String, overwrites: Bool) throws -> String {
     do {
       var file = try OutputFile(path: path, overwrites: overwrites, notes: OutputNotes(folders))
       try file.write(content.bytes)

@@ -33,9 +33,7 @@ package struct LinkFailure: Error, Hashable, Sendable {
   /// Milliseconds after which the peer does what it was asked for, if it said so.
   package let wait: Int64?
 
-  init(
-    _ kind: Kind, _ reason: String, hint: String? = nil, refusal: RefusalReason? = nil, wait: Int64? = nil
-  ) {
+  init(_ kind: Kind, _ reason: String, hint: String? = nil, refusal: RefusalReason? = nil, wait: Int64? = nil) {
     self.kind = kind
     self.reason = reason
     self.hint = hint

@@ -13,15 +13,11 @@ extension Room {
   var identity: Identity { core.identity }
   var environment: VaultEnvironment { core.environment }
 
-  func record(
-    _ event: AuditEvent, peer: PeerRecord? = nil, secret: SecretHeader? = nil, detail: String? = nil
-  ) {
+  func record(_ event: AuditEvent, peer: PeerRecord? = nil, secret: SecretHeader? = nil, detail: String? = nil) {
     core.record(event, peer: peer, secret: secret, detail: detail)
   }
 
-  func recordUnlessTooMany(
-    _ event: AuditEvent, peer: PeerRecord, secret: SecretHeader? = nil, detail: String? = nil
-  ) {
+  func recordUnlessTooMany(_ event: AuditEvent, peer: PeerRecord, secret: SecretHeader? = nil, detail: String? = nil) {
     core.recordUnlessTooMany(event, peer: peer, secret: secret, detail: detail)
   }
 }

@@ -111,8 +111,7 @@ package enum SettingKey: String, CaseIterable, Sendable {
       }
     case .checkInterval:
       guard value == Self.off || Self.interval(value) != nil else {
-        throw VaultError(
-          .usage, "\(rawValue) must be off, or a time from 1m to 365d such as 12h or 1d, not '\(value)'")
+        throw VaultError(.usage, "\(rawValue) must be off, or a time from 1m to 365d such as 12h or 1d, not '\(value)'")
       }
     case .bleAdapter:
       guard Self.isAdapter(value) else {

@@ -43,9 +43,7 @@ package final class VaultCore: Sendable {
   }
 
   /// Of what a peer can cause as often as it likes, lines beyond an allowance are counted, not written.
-  func recordUnlessTooMany(
-    _ event: AuditEvent, peer: PeerRecord, secret: SecretHeader? = nil, detail: String? = nil
-  ) {
+  func recordUnlessTooMany(_ event: AuditEvent, peer: PeerRecord, secret: SecretHeader? = nil, detail: String? = nil) {
     guard mayWrite(of: peer) else { return }
     record(event, peer: peer, secret: secret, detail: detail)
   }
@@ -59,9 +57,7 @@ package final class VaultCore: Sendable {
   }
 
   /// Writes a line into the audit log, and tells the notification command if the event is one that it is told of.
-  func record(
-    _ event: AuditEvent, peer: PeerRecord? = nil, secret: SecretHeader? = nil, detail: String? = nil
-  ) {
+  func record(_ event: AuditEvent, peer: PeerRecord? = nil, secret: SecretHeader? = nil, detail: String? = nil) {
     let at = environment.now()
     let parts = [event.rawValue, peer?.name, secret?.id.description, detail].compactMap { $0 }
     environment.log.info("\(parts.joined(separator: " · "))")

@@ -50,9 +50,7 @@ enum ParcelRequest: Hashable, Sendable {
     _ frames: ArraySlice<ParcelFrame>, are piece: MessageType, until end: MessageType
   ) throws(ProtocolError) {
     for frame in frames.dropLast() where frame.type != piece.rawValue { throw .unexpectedMessage(frame.type) }
-    guard let last = frames.last, last.type == end.rawValue else {
-      throw .unexpectedMessage(frames.last?.type ?? 0)
-    }
+    guard let last = frames.last, last.type == end.rawValue else { throw .unexpectedMessage(frames.last?.type ?? 0) }
   }
 
   private static func decode<Message: PeerMessage>(_ frame: ParcelFrame) throws(ProtocolError) -> Message {

@@ -24,9 +24,7 @@ struct KnownHolder {
 extension Introductions {
   /// What goes behind the shares of a new secret: to each recipient the signed cards of the others. A card that only came as a QR code has no
   /// signature yet, and is handed on when its owner was met.
-  func introductions(
-    _ header: SecretHeader, _ recipients: [PeerRecord], first: Int
-  ) throws -> [NewOutboxRecord] {
+  func introductions(_ header: SecretHeader, _ recipients: [PeerRecord], first: Int) throws -> [NewOutboxRecord] {
     guard header.labels != nil, usesIntroductions else { return [] }
     var holders: [KnownHolder] = []
     if first > 1 { holders.append(KnownHolder(index: 1, digest: identity.keys.digest, card: try core.ownCard())) }
@@ -153,9 +151,7 @@ extension Introductions {
     return holders.sorted { $0.index < $1.index }
   }
 
-  private func known(
-    _ digest: Digest, _ index: Int, _ row: IntroductionRecord?
-  ) throws -> KnownHolder {
+  private func known(_ digest: Digest, _ index: Int, _ row: IntroductionRecord?) throws -> KnownHolder {
     if let peer = try database.peer(digest) {
       let recipient = try directory.recipient(peer)
       return KnownHolder(
@@ -190,9 +186,7 @@ extension Introductions {
 
   /// What this device has of a secret's other holders: by it another holder knows which cards are news. Nil if it can't have any: its own
   /// has come with the session.
-  private func cardRequest(
-    _ request: UInt64, to peer: PeerRecord, about record: SecretRecord
-  ) throws -> CardRequest? {
+  private func cardRequest(_ request: UInt64, to peer: PeerRecord, about record: SecretRecord) throws -> CardRequest? {
     var known: [CardRequest.Known] = []
     for holder in try knownHolders(of: record)
     where holder.digest != identity.keys.digest && holder.digest != peer.digest {
@@ -302,9 +296,7 @@ extension Introductions {
 
   /// Keeps what the dealer of a secret says about its holders. Who was removed stays removed, and a peer stays a peer. A card with somebody else's
   /// key is left out: its signature proves nothing about that key, and its owner could keep the others apart with it.
-  func introduce(
-    _ holders: [(index: UInt8, card: PeerCard)], _ record: SecretRecord
-  ) throws -> IntroductionOutcome {
+  func introduce(_ holders: [(index: UInt8, card: PeerCard)], _ record: SecretRecord) throws -> IntroductionOutcome {
     guard usesIntroductions else { return .refused(.notAccepted) }
     let peers = try database.peers().map { peer in try directory.storedCard(peer).keys }
     let strangers = holders.filter { holder in

@@ -137,9 +137,7 @@ package final class Introductions: Room {
     }
   }
 
-  private func peerRecord(
-    _ row: IntroductionRecord, _ label: String, _ names: [Digest: String]
-  ) throws -> PeerRecord {
+  private func peerRecord(_ row: IntroductionRecord, _ label: String, _ names: [Digest: String]) throws -> PeerRecord {
     let card = try card(of: row)
     return PeerRecord(
       digest: row.digest, signingKey: card.keys.signing, noiseKey: card.keys.noise, boxKey: card.keys.box,
@@ -157,9 +155,7 @@ package final class Introductions: Room {
     return holders.sorted { ($0.name, $0.cardDigest) < ($1.name, $1.cardDigest) }
   }
 
-  private func summary(
-    _ rows: [IntroductionRecord], _ names: [Digest: String]
-  ) throws -> IntroducedHolder {
+  private func summary(_ rows: [IntroductionRecord], _ names: [Digest: String]) throws -> IntroducedHolder {
     var newest = try card(of: rows[0])
     for row in rows.dropFirst() {
       let other = try card(of: row)

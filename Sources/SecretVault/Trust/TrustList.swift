@@ -16,9 +16,7 @@ package final class TrustList: Room {
   }
 
   /// Trusts a scanned card, or updates label and addresses of one with the same keys.
-  package func addPeer(
-    _ card: PeerCard, name: String?, deviceOf: String? = nil
-  ) throws -> PeerAddition {
+  package func addPeer(_ card: PeerCard, name: String?, deviceOf: String? = nil) throws -> PeerAddition {
     let digest = card.keys.digest
     let first = try deviceOf.map { reference in try directory.find(reference) }
     guard first?.digest != digest else {
@@ -65,8 +63,7 @@ package final class TrustList: Room {
     do {
       try database.addPeer(record, beaconKey: beacon)
     } catch StoreError.alreadyExists {
-      throw VaultError(
-        .usage, "you have a peer named \(chosen) already", hint: "choose another name with --name")
+      throw VaultError(.usage, "you have a peer named \(chosen) already", hint: "choose another name with --name")
     } catch { throw error }
     self.record(.peerAdded, peer: record, detail: card.fingerprint)
     return PeerAddition(peer: try directory.summary(record), change: .added)
@@ -147,9 +144,7 @@ package final class TrustList: Room {
   }
 
   /// Says where a peer listens. An empty list falls back to the addresses in its card.
-  package func setPeerAddresses(
-    _ reference: String, to addresses: [PeerAddress]
-  ) throws -> PeerSummary {
+  package func setPeerAddresses(_ reference: String, to addresses: [PeerAddress]) throws -> PeerSummary {
     let peer = try directory.find(reference)
     let changed = try database.updatePeer(peer.digest) { $0.addresses = addresses.map(\.description) }
     record(.peerChanged, peer: changed, detail: "address")
@@ -238,9 +233,7 @@ package final class TrustList: Room {
   }
 
   private static func checkName(_ name: String) throws {
-    guard !name.isEmpty, name.utf8.count <= 64 else {
-      throw VaultError(.usage, "a name must be 1 to 64 bytes long")
-    }
+    guard !name.isEmpty, name.utf8.count <= 64 else { throw VaultError(.usage, "a name must be 1 to 64 bytes long") }
     guard !name.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7f...0x9f).contains($0.value) }) else {
       throw VaultError(.usage, "a name can't contain control characters")
     }
