@@ -30,9 +30,7 @@ extension Answerer {
       detail:
         "request \(request.id) of \(room.consent.fingerprint(of: peer)) waits \(DurationText.words(time)) until its user says "
         + "`vault requests approve \(request.id)`")
-    do {
-      return try await awaitAnswer(offer, request, for: time)
-    } catch {
+    do { return try await awaitAnswer(offer, request, for: time) } catch {
       // The dealer has gone, or this program ends: nobody could be told of an answer.
       try? await offPool { try room.database.removeRequest(request.id) }
       throw error

@@ -38,8 +38,7 @@ extension Answerer {
     case .refuse(let reason, let header):
       room.recordUnlessTooMany(.refused, peer: peer, secret: header, detail: "offered a share: \(reason)")
       try await reply(OfferAnswer(request: offer.request, verdict: .refused(reason)))
-    case .complete:
-      try await reply(OfferAnswer(request: offer.request, verdict: .complete))
+    case .complete: try await reply(OfferAnswer(request: offer.request, verdict: .complete))
     case .take(let deposit):
       exchanges.deposit.began(offer, from: deposit.receiver.nextPiece)
       self.deposit = deposit
@@ -78,9 +77,7 @@ extension Answerer {
     }
     guard room.core.diskReserve.allows(try missingBytes(header, offer.index)) else { return .refuse(.diskFull, header) }
     let held: HeldShare
-    do {
-      held = try open(offer, header)
-    } catch is ProtocolError {
+    do { held = try open(offer, header) } catch is ProtocolError {
       return .refuse(.invalidShare, header)
     } catch {
       // This device's own trouble must not look like the dealer's fault: it may try again.

@@ -31,9 +31,7 @@ extension Answerer {
       return
     }
     let answer: Possession
-    do {
-      answer = try ownProof(request, nonce: proof.nonce, header, index)
-    } catch {
+    do { answer = try ownProof(request, nonce: proof.nonce, header, index) } catch {
       room.environment.log.error("the share of secret \(header.id) is damaged: this device \(VaultCore.words(error))")
       return try await reply(DrillRefusal(request: request.request, reason: .invalidShare))
     }

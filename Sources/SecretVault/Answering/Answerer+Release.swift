@@ -80,9 +80,7 @@ extension Answerer {
   /// The secret and own share that a request names exactly, or nil. A share that can't be read is one that isn't here: the
   /// log says why, and whoever asks is told what everybody is told.
   private func releasable(_ request: ReleaseRequest) -> (SecretHeader, HeldShare)? {
-    do {
-      return try stored(request)
-    } catch {
+    do { return try stored(request) } catch {
       room.environment.log.error("a share that was asked for can't be read: this device \(VaultCore.words(error))")
       return nil
     }

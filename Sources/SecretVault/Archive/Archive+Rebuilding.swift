@@ -46,8 +46,7 @@ extension Archive {
     report.aside = try VaultDatabase.rebuild(folders, keys: keys, alone: presence.use)
     let database = try VaultDatabase(folders, keys: keys, alone: presence.use)
     report.secrets = try database.takeUpLost(thoroughly: true, writingAtMost: .max).map { hexadecimal($0) }.sorted()
-    report.items = try database.takeUpLostItems(thoroughly: true, writingAtMost: .max).map { hexadecimal($0) }
-      .sorted()
+    report.items = try database.takeUpLostItems(thoroughly: true, writingAtMost: .max).map { hexadecimal($0) }.sorted()
     try database.audit(
       AuditRecord(
         at: environment.now(), event: AuditEvent.rebuilt.rawValue, peer: nil, peerLabel: nil, secretID: nil,

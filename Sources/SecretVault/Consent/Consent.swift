@@ -23,9 +23,7 @@ package final class Consent: Room {
   /// Whether a share may go to a peer that has just proved that it holds another one. What the user has decided can only add to that condition.
   /// What can't be read counts as no.
   func consent(to peer: PeerRecord, _ header: SecretHeader) -> ReleaseAnswer {
-    do {
-      return try consentOrFailure(to: peer, header)
-    } catch {
+    do { return try consentOrFailure(to: peer, header) } catch {
       environment.log.error("a request for a share can't be judged: this device \(VaultCore.words(error))")
       return .refusal(.internalFailure)
     }
@@ -45,9 +43,7 @@ package final class Consent: Room {
     if glance.row != known {
       row = try database.changeRequest(
         .release, of: peer.digest, secret: header.id.bytes, at: now, introducedBy: peer.introducer
-      ) { row, counts in
-        (verdict, row) = consent.judge(row, counts)
-      }
+      ) { row, counts in (verdict, row) = consent.judge(row, counts) }
       try database.advanceConsentClock(to: now)
     }
     return try answer(verdict, row, isNew: row.map { $0.id != known?.id } ?? false, peer, header, rules.limit, now)

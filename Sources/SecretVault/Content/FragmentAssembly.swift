@@ -89,9 +89,7 @@ struct FragmentAssembly {
   }
 
   private func makeDecoder(_ sources: [any PieceSource]) throws -> StripeDecoder {
-    do {
-      return try StripeDecoder(header.dispersal, available: sources.map(\.index))
-    } catch {
+    do { return try StripeDecoder(header.dispersal, available: sources.map(\.index)) } catch {
       throw VaultError(.other, "the fragments at hand can't be combined: \(error)")
     }
   }

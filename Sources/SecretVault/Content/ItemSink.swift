@@ -15,8 +15,7 @@ struct ItemSink: ~Copyable {
     let overwrites: Bool
     switch destination {
     case .file(let given, let may): (path, overwrites) = (given, may)
-    case .folder(let folder, let may):
-      (path, overwrites) = (RecoveryDestination.path(of: name, in: folder), may)
+    case .folder(let folder, let may): (path, overwrites) = (RecoveryDestination.path(of: name, in: folder), may)
     case .descriptor: (path, overwrites) = (nil, false)
     }
     let opened = try Self.open(path, overwrites, notes)

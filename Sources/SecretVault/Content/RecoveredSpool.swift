@@ -18,9 +18,7 @@ package final class RecoveredSpool: @unchecked Sendable {
   }
 
   func begin(_ opener: borrowing PayloadOpener) throws {
-    do {
-      header = try opener.withHeader { (header) throws(PayloadError) in try header.duplicate() }
-    } catch {
+    do { header = try opener.withHeader { (header) throws(PayloadError) in try header.duplicate() } } catch {
       throw VaultError(.other, "no memory is left for the recovered secret")
     }
   }

@@ -56,8 +56,7 @@ package struct LinkFailure: Error, Hashable, Sendable {
   /// A release that was refused. Some holders only want time, or their user's word.
   static func refused(_ refusal: Refusal) -> LinkFailure {
     switch refusal.reason {
-    case .userAsked:
-      LinkFailure(.refused, "asks its user; run it again later", refusal: refusal.reason)
+    case .userAsked: LinkFailure(.refused, "asks its user; run it again later", refusal: refusal.reason)
     case .releaseDelayed:
       LinkFailure(
         .refused, "releases it in \(DurationText.words(Int64(clamping: refusal.wait))) unless vetoed",

@@ -60,9 +60,7 @@ package final class TrustList: Room {
       digest: digest, signingKey: card.keys.signing, noiseKey: card.keys.noise, boxKey: card.keys.box, name: chosen,
       card: bytes, state: .scanned, person: person, addedAt: environment.now())
     let beacon = try beacon(of: card)
-    do {
-      try database.addPeer(record, beaconKey: beacon)
-    } catch StoreError.alreadyExists {
+    do { try database.addPeer(record, beaconKey: beacon) } catch StoreError.alreadyExists {
       throw VaultError(.usage, "you have a peer named \(chosen) already", hint: "choose another name with --name")
     } catch { throw error }
     self.record(.peerAdded, peer: record, detail: card.fingerprint)
