@@ -5,7 +5,6 @@ import VaultProtocol
 import VaultStore
 
 extension Answerer {
-  /// Why answering has ended.
   enum Ending: Hashable, Sendable {
     /// All was heard.
     case goodbye

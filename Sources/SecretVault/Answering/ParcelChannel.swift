@@ -114,7 +114,6 @@ final class ParcelChannel: AnswererChannel {
   }
 
   private enum Meaning: Hashable {
-    /// The request has to wait.
     case postponed(isForUser: Bool)
     /// Pieces from here on are wanted.
     case wants(from: UInt64)
@@ -166,7 +165,6 @@ final class ParcelChannel: AnswererChannel {
 }
 
 extension ParcelChannel.State {
-  /// The next message that is wanted.
   fileprivate mutating func next() -> ParcelFrame? {
     while !isOver, let frame = frames.popFirst() {
       let isPiece = frame.type == MessageType.piece.rawValue || frame.type == MessageType.itemPiece.rawValue

@@ -22,9 +22,7 @@ package struct HolderCheck: Hashable, Sendable {
   package let peer: String?
   package let index: Int?
   package let state: State
-  /// Whether it has proved its key share.
   package let hasProvedShare: Bool
-  /// Pieces of its fragment that were seen.
   package let piecesSeen: Int
   /// Why, in words that follow its name.
   package let reason: String?
@@ -106,9 +104,7 @@ package struct CheckReport: Sendable {
   private var all: [HolderCheck] { (own.map { [$0] } ?? []) + holders }
 }
 
-/// What happens while checking.
 package enum CheckEvent: Sendable {
-  /// Peers are being asked, about so many secrets.
   case asking(peers: Int, secrets: Int)
   /// What was found of a secret can't be noted, on a full disk for example.
   case notKept(VaultError)

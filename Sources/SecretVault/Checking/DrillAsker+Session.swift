@@ -46,13 +46,12 @@ extension DrillAsker: Asker {
     try await conversation.send(DrillRequest(request: id, tag: tag, headerDigest: header.digest, epoch: 0))
     let challenge = try await conversation.receive(DrillChallenge.self)
     guard challenge.request == id else { throw .notAsked }
-    let own = prover
     let peer = conversation.recipient.keys.digest
     let binding = conversation.session.handshakeHash
     let possession: Possession
     do {
       possession = try PossessionExchange(
-        header: header, epoch: 0, purpose: .drill, role: .requester, prover: own, verifier: peer, binding: binding,
+        header: header, epoch: 0, purpose: .drill, role: .requester, prover: prover, verifier: peer, binding: binding,
         nonce: challenge.nonce
       ).prove(request: id, share: question.own.share, salt: question.own.salt, evaluation: question.evaluation)
     } catch {
@@ -70,7 +69,7 @@ extension DrillAsker: Asker {
     guard answer.request == id else { throw .notAsked }
     do throws(ProtocolError) {
       try PossessionExchange(
-        header: header, epoch: 0, purpose: .drill, role: .holder, prover: peer, verifier: own, binding: binding,
+        header: header, epoch: 0, purpose: .drill, role: .holder, prover: peer, verifier: prover, binding: binding,
         nonce: nonce
       ).verify(answer, ownIndex: question.own.share.index) { (index) throws(ProtocolError) in
         do throws(ShamirError) { return try header.commitments.evaluation(at: index) } catch { throw .rejected(error) }

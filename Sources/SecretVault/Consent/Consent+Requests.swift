@@ -112,7 +112,6 @@ extension Consent {
 
   // MARK: - Policies
 
-  /// How a secret's share is released.
   package func releasePolicy(of reference: String) throws -> SecretPolicy {
     try policy(of: try directory.resolve(reference))
   }

@@ -8,7 +8,6 @@ package struct VaultRequest: Hashable, Sendable {
   }
 
   package enum State: String, Hashable, Sendable {
-    /// Nobody has decided.
     case waiting
     /// The user said yes; it holds until ``VaultRequest/endsAt``.
     case approved

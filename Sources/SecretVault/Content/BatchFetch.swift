@@ -9,7 +9,7 @@ struct BatchFetch: Sendable {
   typealias Result = Swift.Result<[VerifiedPiece], LinkFailure>
 
   struct Outcome: Sendable {
-    /// One result a source, in the sources' order.
+    /// One for each source, in their order.
     var results: [Result]
     /// Milliseconds that the faster half took, if half of them were done.
     let pace: Double?

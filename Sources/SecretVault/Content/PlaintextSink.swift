@@ -41,7 +41,6 @@ struct PlaintextSink: ~Copyable, CiphertextSink {
     if opener.needsPassword { try await unlock() }
   }
 
-  /// Asks for passwords until one fits.
   private mutating func unlock() async throws {
     for number in 1...PasswordAttempt.limit {
       let attempt = PasswordAttempt(number: number, logarithm: opener.passwordLogarithm ?? 0)

@@ -1,4 +1,3 @@
-/// Where the recovered file goes.
 package enum RecoveryDestination: Sendable {
   case file(path: String, overwrites: Bool)
   /// Into this folder, under the sanitised original name.

@@ -1,4 +1,3 @@
-/// What happens while recovering.
 package enum RecoveryEvent: Sendable {
   case started(SecretSummary)
   /// The secret is recovered from what is unlocked: no peer is asked.
@@ -6,7 +5,6 @@ package enum RecoveryEvent: Sendable {
   case asking(peer: String)
   /// A peer's share verified; so many of so many.
   case share(peer: String, have: Int, need: Int)
-  /// A peer did not help, and why.
   case problem(peer: String, reason: String)
   /// A peer has a share, and waits for its user's word, or until this time in milliseconds since 1970.
   case waits(peer: String, until: Int64?)
@@ -36,7 +34,6 @@ package struct HolderOutcome: Sendable {
   package let reason: String?
 }
 
-/// How recovering ended.
 package struct RecoveryReport: Sendable {
   package let secret: SecretSummary
   /// Nil for a descriptor.
@@ -46,7 +43,7 @@ package struct RecoveryReport: Sendable {
   /// The original file name, where the file got another one for safety. The dealer's words: to be escaped.
   package var originalName: String?
   package let byteCount: UInt64
-  /// One entry a peer that was asked.
+  /// One for each peer that was asked.
   package let holders: [HolderOutcome]
 
   package init(

@@ -19,7 +19,6 @@ package struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
     case awaitingConsent
     /// A peer, or this device, said no.
     case refused
-    /// A peer could not be reached.
     case unreachable
     /// The vault needs a passphrase and none was given, or the one given is wrong.
     case wrongPassphrase
@@ -27,13 +26,11 @@ package struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
     case wrongPassword
     /// Stored or received data does not verify.
     case damaged
-    /// The output file is there already.
     case outputExists
     /// The user or a signal stopped it.
     case interrupted
     /// A file or folder could not be read or written, or the disk is full.
     case inputOutput
-    /// Anything else.
     case other
   }
 

@@ -4,10 +4,7 @@ import VaultStore
 
 extension Directory {
   /// Whether this device knows no place to call on a peer, nor how to find it in the same room.
-  func listensNowhere(_ peer: PeerRecord) throws -> Bool {
-    let recipient = try recipient(peer)
-    return recipient.addresses.isEmpty && recipient.nearby == nil
-  }
+  func listensNowhere(_ peer: PeerRecord) throws -> Bool { try !recipient(peer).canBeCalled }
 
   // MARK: - Records
 

@@ -9,6 +9,8 @@ struct Recipient: Hashable, Sendable {
   var nearby: NearbyAccess?
   /// Whether it is a peer, and not only somebody whom a peer has introduced.
   var isPeer = true
+  /// Whether this device knows a way to call on it.
+  var canBeCalled: Bool { !addresses.isEmpty || nearby != nil }
   /// Asked before each call at one of its addresses.
   var mayDial: @Sendable () -> Bool = { true }
 

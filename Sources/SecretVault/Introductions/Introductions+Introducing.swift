@@ -9,8 +9,7 @@ struct KnownHolder {
   let digest: Digest
   /// Its newest card; nil for somebody who isn't known any more.
   let card: PeerCard?
-  /// Where it can be dialled.
-  var hasAddress = false
+  var canBeCalled = false
 
   /// The card as it may be handed on: signed by its owner, and without what is for peers alone.
   var handedOn: HolderCard? {
@@ -153,30 +152,27 @@ extension Introductions {
 
   private func known(_ digest: Digest, _ index: Int, _ row: IntroductionRecord?) throws -> KnownHolder {
     if let peer = try database.peer(digest) {
-      let recipient = try directory.recipient(peer)
       return KnownHolder(
         index: index, digest: digest, card: try directory.storedCard(peer),
-        hasAddress: !recipient.addresses.isEmpty || recipient.nearby != nil)
+        canBeCalled: try directory.recipient(peer).canBeCalled)
     }
     guard let row else { return KnownHolder(index: index, digest: digest, card: nil) }
     let card = try? card(of: row)
-    return KnownHolder(index: index, digest: digest, card: card, hasAddress: card?.addresses.isEmpty == false)
+    return KnownHolder(index: index, digest: digest, card: card, canBeCalled: card?.addresses.isEmpty == false)
   }
 
   /// How many of the other holders this device knows, and how many of these it could dial, for a drill's answer. `peer` has just proved a share.
   func reach(of record: SecretRecord, beside peer: PeerRecord) throws -> HolderReach {
     var known: [Digest: Bool] = [:]
-    if let recipient = try? directory.recipient(peer) {
-      known[peer.digest] = !recipient.addresses.isEmpty || recipient.nearby != nil
-    }
+    if let recipient = try? directory.recipient(peer) { known[peer.digest] = recipient.canBeCalled }
     for holder in try knownHolders(of: record) where holder.card != nil && holder.digest != identity.keys.digest {
-      known[holder.digest] = known[holder.digest] == true || holder.hasAddress
+      known[holder.digest] = known[holder.digest] == true || holder.canBeCalled
     }
     // Shares of earlier programs came without cards; but who has proved one in a drill is known.
     if let drill = try database.drill(ofSecret: record.id) {
       for holder in drill.holders where known[holder.peer] == nil {
         guard let other = try database.peer(holder.peer) else { continue }
-        known[holder.peer] = try self.known(other.digest, Int(holder.index), nil).hasAddress
+        known[holder.peer] = try self.known(other.digest, Int(holder.index), nil).canBeCalled
       }
     }
     return HolderReach(known: known.count, dialable: known.values.count { $0 })

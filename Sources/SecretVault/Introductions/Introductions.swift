@@ -19,7 +19,6 @@ package final class Introductions: Room {
   /// Whether introductions are kept, used and made. If settings can't be read, they aren't.
   var usesIntroductions: Bool { core.verifiedSetting(.introductions) == SettingKey.on }
 
-  /// Whether the user has switched introductions off.
   package var areIntroductionsOff: Bool { core.settingValue(SettingKey.introductions.rawValue) == SettingKey.off }
 
   /// Whether holders of a secret that somebody else has dealt may be missing because introductions are off.
@@ -130,7 +129,6 @@ package final class Introductions: Room {
     try database.updateIntroductions(of: digest, replacing: outdated, with: bytes)
   }
 
-  /// The card under which somebody was introduced.
   func card(of row: IntroductionRecord) throws -> PeerCard {
     do { return try core.cards.decode(row.card) } catch {
       throw VaultError(.damaged, "the card of an introduced holder is damaged")

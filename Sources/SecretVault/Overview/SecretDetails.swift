@@ -1,6 +1,5 @@
 package import VaultStore
 
-/// What deleting a share means.
 package struct DeletionConsequence: Sendable {
   package let secret: SecretSummary
   /// Whether the secret can certainly not be recovered any more without this share, as far as this device knows.
