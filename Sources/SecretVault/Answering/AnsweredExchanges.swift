@@ -6,7 +6,6 @@ import VaultStore
 
 // What a session keeps of each exchange while it lasts.
 
-/// A deposit whose pieces are arriving.
 struct DepositInProgress {
   let header: SecretHeader
   /// Share and salt, in secret memory until they are sealed into the store.
@@ -20,7 +19,6 @@ struct DepositInProgress {
   var failure: RefusalReason?
 }
 
-/// What was released in a session.
 struct AnsweredReleases {
   /// Secrets whose shares were released, with this device's index, by request number.
   /// Only their names are kept: headers are large, and a session may stay.
@@ -31,9 +29,7 @@ struct AnsweredReleases {
 
 /// The last drill of a session.
 struct AnsweredDrill {
-  /// The secret that it was about.
   let id: SecretID
-  /// The number of this device's share.
   let index: UInt8
   /// Bytes of the fragment that were shown.
   var byteCount: UInt64 = 0
@@ -47,7 +43,6 @@ struct AnsweredIntroductions {
   var cardsGiven: Set<SecretID> = []
 }
 
-/// An item whose pieces are arriving.
 struct ItemInProgress: ~Copyable {
   let record: ItemRecord
   let expected: Digest
@@ -94,17 +89,13 @@ struct AnsweredMeeting: Sendable {
   var intake: MeetingIntake
   /// What is still to be given.
   var giving: ArraySlice<ParcelHeader> = []
-  /// What was given last.
   var given: ParcelHeader?
 
   /// Whether what was offered is for the peer itself.
   func isTheirs(_ header: ParcelHeader) -> Bool { offers.contains { $0.header.copy == header.copy && $0.isYours } }
 }
 
-/// The meetings of a session.
 struct AnsweredMeetings {
-  /// The one that is under way.
   var running: AnsweredMeeting?
-  /// What is noted of the last one.
   var note: MeetingNote?
 }

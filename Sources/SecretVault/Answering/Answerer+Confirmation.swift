@@ -9,8 +9,8 @@ extension Answerer {
   /// Milliseconds in which a share that was approved may arrive, interruptions included.
   static let takenLifetime: Int64 = 3_600_000
 
-  /// Asks the user whether an offer that is in order shall be kept, if the user wants to be asked (C74). Nothing of it is stored
-  /// meanwhile but what the list of requests shows. Nil for yes; nobody's answer in time is a no (C75).
+  /// Asks the user, who may want that (C74), whether to keep an offer that is in order. Until then only what the list of requests shows is
+  /// stored. Nil for yes; no answer in time is a no (C75).
   func confirm(_ offer: Offer, _ header: SecretHeader) async throws -> RefusalReason? {
     let time: Int64
     do {
@@ -23,19 +23,16 @@ extension Answerer {
     // Its dealer would take the silence for the end.
     guard greeting.offers(.consent) else { return .notAccepted }
     if let parcelEnd { return try await confirm(offer, header, until: parcelEnd) }
-    let answerer = self
-    guard let request = try await offPool({ try answerer.beginAsking(header, for: time) }) else { return .busy }
+    guard let request = try await offPool({ try beginAsking(header, for: time) }) else { return .busy }
     guard request.state == .waiting else { return nil }
     room.recordUnlessTooMany(
       .depositRequested, peer: peer, secret: header,
       detail:
         "request \(request.id) of \(room.consent.fingerprint(of: peer)) waits \(DurationText.words(time)) until its user says "
         + "`vault requests approve \(request.id)`")
-    do {
-      return try await awaitAnswer(offer, request, for: time)
-    } catch {
+    do { return try await awaitAnswer(offer, request, for: time) } catch {
       // The dealer has gone, or this program ends: nobody could be told of an answer.
-      try? await offPool { try answerer.room.database.removeRequest(request.id) }
+      try? await offPool { try room.database.removeRequest(request.id) }
       throw error
     }
   }
@@ -63,24 +60,24 @@ extension Answerer {
       isFull = counts.ofPeer >= Self.waitingDepositsOfPeer || counts.all >= Self.waitingDeposits
       guard !isFull else { return }
       // An older session of the same dealer that waits with the same share finds its number gone, and gives up.
-      row = RequestRecord(
-        kind: .deposit, peer: peer.digest, secretID: header.id.bytes, headerDigest: header.digest,
-        description: header.description.isEmpty ? nil : header.description,
-        byteCount: Int64(clamping: header.dispersal.fragmentByteCount), askedAt: now,
-        endsAt: ReleaseConsent.sum(now, time))
+      row = depositRequest(header, at: now, until: ReleaseConsent.sum(now, time))
     }
     return isFull ? nil : request
   }
 
-  /// Waits for the user, and tells the dealer again and again that it does: so both notice when the other has gone.
-  private func awaitAnswer(
-    _ offer: Offer, _ request: RequestRecord, for time: Int64
-  ) async throws -> RefusalReason? {
+  func depositRequest(_ header: SecretHeader, at now: Int64, until end: Int64) -> RequestRecord {
+    RequestRecord(
+      kind: .deposit, peer: peer.digest, secretID: header.id.bytes, headerDigest: header.digest,
+      description: header.description.isEmpty ? nil : header.description,
+      byteCount: Int64(clamping: header.dispersal.fragmentByteCount), askedAt: now, endsAt: end)
+  }
+
+  /// Waits for the user, and keeps telling the dealer so: both notice when the other has gone.
+  private func awaitAnswer(_ offer: Offer, _ request: RequestRecord, for time: Int64) async throws -> RefusalReason? {
     let environment = room.environment
     let began = environment.monotonic()
     let interval = environment.deadlines.reply / .milliseconds(1) / 3
     var nextWord = 0.0
-    let answerer = self
     while true {
       let seen = room.core.pulse.count
       let elapsed = environment.monotonic() - began
@@ -88,7 +85,7 @@ extension Answerer {
       let isOver = left <= 0
       let state = try await offPool { try answerer.room.database.request(request.id)?.state }
       if state != .waiting || isOver {
-        if try await offPool({ try answerer.settle(request) }) { return nil }
+        if try await offPool({ try settle(request) }) { return nil }
         // The request was taken out of the list, by a newer one or a daemon that starts: nobody has said no.
         return state == nil && !isOver ? .busy : .notAccepted
       }
@@ -103,7 +100,7 @@ extension Answerer {
     }
   }
 
-  /// What the user has said, in the one transaction that ends the wait: whoever comes later finds nothing to decide about.
+  /// Whether the user has said yes, in the one transaction that ends the wait: whoever comes later finds nothing to decide.
   private func settle(_ request: RequestRecord) throws -> Bool {
     let now = room.environment.now()
     var isApproved = false
@@ -131,13 +128,13 @@ extension Answerer {
 }
 
 extension Answering {
-  /// Milliseconds that the user has to answer to an offered share; nil if the user isn't asked. Settings that were damaged or can't be
-  /// read must not let a share in.
+  /// Milliseconds that the user has to answer to an offered share; nil if the user isn't asked. Throws if settings are damaged: they must not
+  /// let a share in.
   func confirmationTime() throws -> Int64? {
     let values = try core.settingsFile.load()
-    func value(_ key: SettingKey) -> String { values[key.rawValue] ?? key.defaultValue }
-    guard value(.confirmSharing) != SettingKey.off else { return nil }
-    guard let time = DurationText.milliseconds(value(.confirmTime)), SettingKey.confirmTimes.contains(time) else {
+    guard values.value(of: .confirmSharing) != SettingKey.off else { return nil }
+    guard let time = DurationText.milliseconds(values.value(of: .confirmTime)), SettingKey.confirmTimes.contains(time)
+    else {
       throw VaultError(.damaged, "the setting confirm-time makes no sense")
     }
     return time

@@ -38,8 +38,7 @@ extension Answerer {
     case .refuse(let reason, let header):
       room.recordUnlessTooMany(.refused, peer: peer, secret: header, detail: "offered a share: \(reason)")
       try await reply(OfferAnswer(request: offer.request, verdict: .refused(reason)))
-    case .complete:
-      try await reply(OfferAnswer(request: offer.request, verdict: .complete))
+    case .complete: try await reply(OfferAnswer(request: offer.request, verdict: .complete))
     case .take(let deposit):
       exchanges.deposit.began(offer, from: deposit.receiver.nextPiece)
       self.deposit = deposit
@@ -72,13 +71,13 @@ extension Answerer {
     if let refusal = limitRefusal(header.dispersal.fragmentByteCount) { return .refuse(refusal, header) }
     if let refusal = quotaRefusal(adding: header.dispersal.fragmentByteCount) {
       // What lies here of the same deposit already is counted, but must not stand in its own way.
-      guard refusal != .internalFailure, try isUnderWay(header, offer.index) else { return .refuse(refusal, header) }
+      guard refusal != .internalFailure, try fragmentUnderWay(header, offer.index) != nil else {
+        return .refuse(refusal, header)
+      }
     }
     guard room.core.diskReserve.allows(try missingBytes(header, offer.index)) else { return .refuse(.diskFull, header) }
     let held: HeldShare
-    do {
-      held = try open(offer, header)
-    } catch is ProtocolError {
+    do { held = try open(offer, header) } catch is ProtocolError {
       return .refuse(.invalidShare, header)
     } catch {
       // This device's own trouble must not look like the dealer's fault: it may try again.
@@ -112,17 +111,18 @@ extension Answerer {
     return usage.count > quota.shares || UInt64(max(0, usage.byteCount)) > quota.bytes
   }
 
-  private func isUnderWay(_ header: SecretHeader, _ index: UInt8) throws -> Bool {
-    guard let fragment = try room.database.fragment(of: header.id.bytes, index: Int(index)) else { return false }
-    return fragment.headerDigest == header.digest && fragment.source == peer.digest
+  /// What has arrived of the same deposit.
+  private func fragmentUnderWay(_ header: SecretHeader, _ index: UInt8) throws -> FragmentRecord? {
+    guard let fragment = try room.database.fragment(of: header.id.bytes, index: Int(index)),
+      fragment.headerDigest == header.digest, fragment.source == peer.digest
+    else { return nil }
+    return fragment
   }
 
   /// Bytes of a fragment that are still to be written, as far as was noted.
   private func missingBytes(_ header: SecretHeader, _ index: UInt8) throws -> UInt64 {
     let plan = header.dispersal
-    guard try isUnderWay(header, index),
-      let fragment = try room.database.fragment(of: header.id.bytes, index: Int(index))
-    else { return plan.fragmentByteCount }
+    guard let fragment = try fragmentUnderWay(header, index) else { return plan.fragmentByteCount }
     let (present, overflow) = UInt64(fragment.pieces).multipliedReportingOverflow(by: UInt64(plan.pieceByteCount(0)))
     return overflow ? 0 : plan.fragmentByteCount - min(plan.fragmentByteCount, present)
   }
@@ -206,8 +206,7 @@ extension Answerer {
       try running.partial.append(piece.bytes.span.bytes)
       running.leaves.append(leaf)
       if running.receiver.nextPiece.isMultiple(of: Self.checkpointInterval) {
-        try room.database.checkpoint(
-          running.partial, expiresAt: room.environment.now() + Self.partialLifetime)
+        try room.database.checkpoint(running.partial, expiresAt: room.environment.now() + Self.partialLifetime)
       }
     } catch StoreError.diskFull {
       running.failure = .diskFull
@@ -229,8 +228,7 @@ extension Answerer {
     let refusal = isPremature ? .invalidFragment : try await offPool { answerer.finish(running) }
     if isPremature { answerer.keep(running) }
     if let refusal {
-      room.recordUnlessTooMany(
-        .refused, peer: peer, secret: running.header, detail: "the deposit failed: \(refusal)")
+      room.recordUnlessTooMany(.refused, peer: peer, secret: running.header, detail: "the deposit failed: \(refusal)")
     } else {
       room.record(.shareReceived, peer: peer, secret: running.header)
       forgetApproval(of: running.header)
@@ -283,29 +281,26 @@ extension Answerer {
     try room.database.discardPartial(of: running.header.id.bytes, index: running.partial.index)
   }
 
-  /// The session ended in the middle: what has arrived stays for the next attempt.
-  mutating func abandonDeposit() async {
+  /// The session has ended in the middle: what has arrived stays for the next attempt.
+  mutating func abandonDeposit() {
     guard let running = deposit else { return }
     deposit = nil
     keep(running)
   }
 
   private func keep(_ running: DepositInProgress) {
-    try? room.database.checkpoint(
-      running.partial, expiresAt: room.environment.now() + Self.partialLifetime)
+    try? room.database.checkpoint(running.partial, expiresAt: room.environment.now() + Self.partialLifetime)
     // Unless this device itself was at fault, what was hashed is what is in the file.
     guard (running.failure ?? .invalidFragment) == .invalidFragment,
       running.receiver.nextPiece == UInt64(running.partial.piecesPresent), let mark = try? running.partial.mark()
     else { return }
-    room.arrivals.keep(
-      .fragment(running.receiver, running.leaves.remembered), running.name(from: peer), mark)
+    room.arrivals.keep(.fragment(running.receiver, running.leaves.remembered), running.name(from: peer), mark)
   }
 }
 
 extension DepositInProgress {
   func name(from peer: PeerRecord) -> ArrivalMemory.Name {
-    ArrivalMemory.Name(
-      peer: peer.digest, id: header.id.bytes, index: partial.index, header: header.digest.bytes)
+    ArrivalMemory.Name(peer: peer.digest, id: header.id.bytes, index: partial.index, header: header.digest.bytes)
   }
 
   /// Writes the Merkle tree behind the fragment, in constant memory.
@@ -319,8 +314,7 @@ extension DepositInProgress {
         let bytes = try partial.read(piece: Int(clamping: number))
         let leaf = try MerkleLeaf.digest(
           secret: header.id, fragment: receiver.index, piece: number, bytes: bytes.span.bytes)
-        try partial.writeTrailer(
-          leaf.bytes.span.bytes, at: Int64(clamping: layout.offset(level: 0, index: number)))
+        try partial.writeTrailer(leaf.bytes.span.bytes, at: Int64(clamping: layout.offset(level: 0, index: number)))
       }
     }
     let root = try MerkleTreeBuilder(layout).build(

@@ -31,9 +31,7 @@ extension Answerer {
       return
     }
     let answer: Possession
-    do {
-      answer = try ownProof(request, nonce: proof.nonce, header, index)
-    } catch {
+    do { answer = try ownProof(request, nonce: proof.nonce, header, index) } catch {
       room.core.logFault("the share of secret \(header.id) is damaged: this device \(VaultCore.words(error))")
       return try await reply(DrillRefusal(request: request.request, reason: .invalidShare))
     }
@@ -68,8 +66,7 @@ extension Answerer {
       if let refusal = limitRefusal(shown.byteCount) {
         return try await reply(DrillPiecesEnd(request: request.request, refusal: refusal))
       }
-      try await reply(
-        DrillPiece(request: request.request, number: number, path: proven.path, bytes: proven.bytes))
+      try await reply(DrillPiece(request: request.request, number: number, path: proven.path, bytes: proven.bytes))
     }
     try await reply(DrillPiecesEnd(request: request.request, refusal: nil))
   }

@@ -22,8 +22,7 @@ extension Answerer {
       room.recordUnlessTooMany(
         .refused, peer: peer, secret: keyID.flatMap { room.items.storedHeader($0) }, detail: "sent an item: \(reason)")
       try await reply(ItemAnswer(request: offer.request, verdict: .refused(reason)))
-    case .complete:
-      try await reply(ItemAnswer(request: offer.request, verdict: .complete))
+    case .complete: try await reply(ItemAnswer(request: offer.request, verdict: .complete))
     case .take(let box, let first):
       exchanges.item.began(offer)
       item = box
@@ -39,9 +38,7 @@ extension Answerer {
 
   private func accept(_ offer: ItemOffer) throws -> Decision {
     let header: ItemHeader
-    do {
-      header = try ItemHeader.decode(offer.header, limit: ItemHeader.byteLimit)
-    } catch {
+    do { header = try ItemHeader.decode(offer.header, limit: ItemHeader.byteLimit) } catch {
       return .refuse(.invalidHeader, nil)
     }
     let keyID = header.keyID.bytes
@@ -74,9 +71,7 @@ extension Answerer {
     let record = ItemRecord(
       id: id, keyID: keyID, header: offer.header, byteCount: byteCount, state: .arriving, origin: .sent,
       sender: peer.digest, label: nil, receivedAt: room.environment.now())
-    do {
-      return try begin(record, offer.digest)
-    } catch {
+    do { return try begin(record, offer.digest) } catch {
       switch error {
       case .busy: return .refuse(.busy, keyID)
       case .alreadyExists: return .refuse(.conflictingHeader, keyID)

@@ -1,7 +1,6 @@
 import VaultProtocol
 
 extension Answerer {
-  /// Answers a letter about a group.
   func carryOut(_ letter: GroupLetter) async throws {
     guard let taker = room.letters.letterTaker.withLock({ $0 }) else {
       return try await reply(Unsupported(requestType: MessageType.groupLetter.rawValue))

@@ -2,7 +2,6 @@ import Courier
 import VaultProtocol
 import VaultStore
 
-/// The answerer's side of a meeting.
 extension Answerer {
   /// Takes the dialler's next message, in the order that ``MeetingAnswerer`` has checked.
   mutating func carryOut(_ message: CourierMessage) async throws {

@@ -1,20 +1,19 @@
 import VaultProtocol
 import VaultStore
 
-/// This device's user has to say a word first. Nobody waits at the other end of a parcel: it is looked at again when he has.
+/// This device's user has to decide first. Nobody waits at the other end of a parcel: it is looked at again then.
 struct AwaitsUser: Error {}
 
 extension Answerer {
-  /// Asks the user whether a share that came by parcel shall be kept. The request waits as long as the parcel is good, since nobody waits at the
-  /// other end; throws ``AwaitsUser`` until it is decided.
+  /// Asks the user whether to keep a share that came by parcel. The request waits as long as the parcel is good; throws ``AwaitsUser`` until it
+  /// is decided.
   func confirm(_ offer: Offer, _ header: SecretHeader, until end: Int64) async throws -> RefusalReason? {
-    let answerer = self
-    let (word, request) = try await offPool { try answerer.word(about: header, until: end) }
-    switch word {
+    let (decision, request) = try await offPool { try decide(about: header, until: end) }
+    switch decision {
     case .yes: return nil
     case .no: return .notAccepted
     case .full: return .busy
-    case .none(let isNew):
+    case .undecided(let isNew):
       if isNew, let request {
         let time = DurationText.words(max(1, end - room.environment.now()))
         room.recordUnlessTooMany(
@@ -29,15 +28,15 @@ extension Answerer {
     }
   }
 
-  private enum Word: Hashable {
+  private enum UserDecision {
     case yes, no, full
-    case none(isNew: Bool)
+    case undecided(isNew: Bool)
   }
 
   /// What the user has said, in one transaction with taking note of it.
-  private func word(about header: SecretHeader, until end: Int64) throws -> (Word, RequestRecord?) {
+  private func decide(about header: SecretHeader, until end: Int64) throws -> (UserDecision, RequestRecord?) {
     let now = room.environment.now()
-    var word = Word.full
+    var decision = UserDecision.full
     let request = try room.database.changeRequest(
       .deposit, of: peer.digest, secret: header.id.bytes, at: now
     ) { (row, counts) throws(StoreError) in
@@ -46,29 +45,26 @@ extension Answerer {
         // new number, and whatever the user says would be lost.
         guard known.headerDigest == header.digest else { return }
         switch known.state {
-        case .taken: word = .yes
+        case .taken: decision = .yes
         case .approved:
-          word = .yes
+          decision = .yes
           known.state = .taken
           known.endsAt = ReleaseConsent.sum(now, Self.takenLifetime)
           row = known
         case .refused:
-          word = .no
+          decision = .no
           row = nil
         case .waiting:
-          word = .none(isNew: false)
+          decision = .undecided(isNew: false)
           known.endsAt = max(known.endsAt, end)
           row = known
         }
         return
       }
       guard counts.ofPeer < Self.waitingDepositsOfPeer, counts.all < Self.waitingDeposits else { return }
-      word = .none(isNew: true)
-      row = RequestRecord(
-        kind: .deposit, peer: peer.digest, secretID: header.id.bytes, headerDigest: header.digest,
-        description: header.description.isEmpty ? nil : header.description,
-        byteCount: Int64(clamping: header.dispersal.fragmentByteCount), askedAt: now, endsAt: end)
+      decision = .undecided(isNew: true)
+      row = depositRequest(header, at: now, until: end)
     }
-    return (word, request)
+    return (decision, request)
   }
 }

@@ -80,9 +80,7 @@ extension Answerer {
   /// The secret and own share that a request names exactly, or nil. A share that can't be read is one that isn't here: the
   /// log says why, and whoever asks is told what everybody is told.
   private func releasable(_ request: ReleaseRequest) -> (SecretHeader, HeldShare)? {
-    do {
-      return try stored(request)
-    } catch {
+    do { return try stored(request) } catch {
       room.core.logFault("a share that was asked for can't be read: this device \(VaultCore.words(error))")
       return nil
     }
@@ -96,7 +94,6 @@ extension Answerer {
     return (header, try HeldShare(index: stored.index, record: stored.bytes, of: header.id.description))
   }
 
-  /// Whether a requester's proof holds.
   func holds<Kind>(
     _ possession: Possession, _ request: AskMessage<Kind>, _ purpose: ProofPurpose, _ nonce: [UInt8],
     _ header: SecretHeader, _ index: UInt8
@@ -141,15 +138,12 @@ extension Answerer {
     }
     let available = pieces.header.dispersal.stripeCount
     let (end, overflow) = request.first.addingReportingOverflow(UInt64(request.count))
-    guard !overflow, end <= available else {
-      throw ProtocolError.unexpectedPiece(number: request.first)
-    }
+    guard !overflow, end <= available else { throw ProtocolError.unexpectedPiece(number: request.first) }
     for number in request.first..<end {
       guard let proven = proven(number, pieces) else {
         return try await reply(PiecesEnd(request: request.request, refusal: .fragmentDamaged))
       }
-      try await reply(
-        ProvenPiece(request: request.request, number: number, path: proven.path, bytes: proven.bytes))
+      try await reply(ProvenPiece(request: request.request, number: number, path: proven.path, bytes: proven.bytes))
     }
     try await reply(PiecesEnd(request: request.request, refusal: nil))
   }

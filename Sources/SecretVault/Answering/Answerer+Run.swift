@@ -5,7 +5,6 @@ import VaultProtocol
 import VaultStore
 
 extension Answerer {
-  /// Why answering has ended.
   enum Ending: Hashable, Sendable {
     /// All was heard.
     case goodbye
@@ -45,7 +44,7 @@ extension Answerer {
       if case SessionError.messageTooLarge = error { ending = .fault }
       if room.core.mayWrite(of: peer) { log.info("\(name) \(VaultCore.words(error)); its \(what) ends") }
     }
-    await abandonDeposit()
+    abandonDeposit()
     abandonItem()
     await meetings.note?.end(ending == .fault ? .refused : .brokenOff)
     let isOver = hasHeardGoodbye

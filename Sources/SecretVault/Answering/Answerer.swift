@@ -10,14 +10,13 @@ struct Answerer {
   let room: Answering
   let channel: any AnswererChannel
   let peer: PeerRecord
-  /// When the parcel expires whose messages these are, in milliseconds since 1970; nil in a session, in which somebody waits for the answers.
+  /// When the parcel that these messages came in expires, in milliseconds since 1970; nil in a session, where somebody waits for answers.
   let parcelEnd: Int64?
   /// Whether the session came over Bluetooth.
   let isNearby: Bool
   var exchanges: Exchanges
   /// What the peer's program has said it knows.
   var greeting = Hello(services: [])
-  /// Whether the peer has nothing more to ask.
   var hasHeardGoodbye = false
   /// The state in which the peer's row was verified last.
   var trustMark = TrustMark()
@@ -40,10 +39,8 @@ struct Answerer {
     self.parcelEnd = parcelEnd
   }
 
-  /// What proofs are bound to.
   var bindingKind: ProofContext.Kind { parcelEnd == nil ? .session : .parcel }
 
-  /// Sends a public message.
   func reply<Message: PeerMessage>(_ message: Message) async throws {
     let channel = channel
     try await withDeadline(room.environment.deadlines.reply, sleeper: room.environment.sleep) {
@@ -54,22 +51,22 @@ struct Answerer {
     }
   }
 
-  /// Why so many bytes of a fragment or an item can't go in this session, in either direction, if so: the user of this device has said how
-  /// much of one may go over Bluetooth.
+  /// Why so many bytes of a fragment or an item can't go in this session, either way: this device's user limits what goes over Bluetooth.
   func limitRefusal(_ byteCount: UInt64) -> RefusalReason? {
     isNearby && byteCount > room.core.nearbySettings().byteLimit ? .bluetoothLimit : nil
   }
 
-  /// Why a fragment of this size would not be taken from this peer in this session, if so.
+  /// Why a fragment of this size would not be taken in this session.
   func refusal(adding byteCount: UInt64) -> RefusalReason? {
     limitRefusal(byteCount) ?? quotaRefusal(adding: byteCount)
       ?? (room.core.diskReserve.allows(byteCount) ? nil : .diskFull)
   }
 
-  /// Why a fragment of this size would not be taken from this peer, if so. `replaced` are bytes of the peer's that make room for it.
+  /// Why a fragment of this size would not be taken from this peer. `replaced` are bytes of the peer's that make room for it.
   func quotaRefusal(adding byteCount: UInt64, replacing replaced: Int64? = nil) -> RefusalReason? {
-    guard let quota = room.core.quota else { return .internalFailure }
-    guard let usage = try? room.messages.usage(of: peer.digest) else { return .internalFailure }
+    guard let quota = room.core.quota, let usage = try? room.messages.usage(of: peer.digest) else {
+      return .internalFailure
+    }
     if usage.count - (replaced == nil ? 0 : 1) >= quota.shares { return .quotaCount }
     let used = UInt64(max(0, usage.byteCount - (replaced ?? 0)))
     let (total, overflow) = byteCount.addingReportingOverflow(used)

@@ -1,6 +1,5 @@
-/// What is to be done with messages by and by: the daemon's part.
 extension Answering {
-  /// Works until the task is cancelled.
+  /// The daemon's part, until the task is cancelled.
   package func runMessages() async {
     while !Task.isCancelled {
       let seen = core.pulse.count
@@ -14,9 +13,8 @@ extension Answering {
   }
 
   /// One look: what is over ends, what is owed is made into parcels, and requests that came by an account or with carriers are answered.
-  package func messageRunnerStep() async throws {
+  func messageRunnerStep() async throws {
     try post.prepareParcels()
     _ = try await answerParcels()
   }
-
 }

@@ -2,7 +2,7 @@ import PeerAuth
 import VaultProtocol
 import VaultStore
 
-/// Answers what peers have sent by parcel: by the same rules as in a session, only that nobody waits at the other end.
+/// What peers have sent by parcel is answered by the same rules as in a session, only that nobody waits at the other end.
 extension Answering {
   /// Milliseconds for which a parcel that is being answered is nobody else's business.
   private static let answeringTime: Int64 = 10_000
@@ -45,9 +45,9 @@ extension Answering {
 
   private func answer(_ record: ParcelRecord) async throws -> Bool {
     let now = environment.now()
-    guard try !post.isOver(record.expiresAt, at: now), try isDue(record, at: now) else { return false }
-    let isClaimed = try database.claimParcel(record.id, at: now, until: now + Self.answeringTime)
-    guard isClaimed else { return false }
+    guard try !post.isOver(record.expiresAt, at: now), try isDue(record, at: now),
+      try database.claimParcel(record.id, at: now, until: now + Self.answeringTime)
+    else { return false }
     guard let content = try post.parcelContent(record.id),
       let parcel = try? Parcel.decode(content, limit: Parcel.byteLimit),
       case .letter(let letter, let peer) = try post.open(parcel)
@@ -115,15 +115,13 @@ extension Answering {
     guard let secret = record.secretID else {
       return ParcelMemory.Reason(deposit: nil, release: nil, policy: nil, asksAboutDeposits: asks)
     }
-    let (deposit, release) = (
-      try database.request(.deposit, of: record.peer, secret: secret),
-      try database.request(.release, of: record.peer, secret: secret)
-    )
     return ParcelMemory.Reason(
-      deposit: deposit, release: release, policy: try consent.releaseRules(of: secret).policy, asksAboutDeposits: asks)
+      deposit: try database.request(.deposit, of: record.peer, secret: secret),
+      release: try database.request(.release, of: record.peer, secret: secret),
+      policy: try consent.releaseRules(of: secret).policy, asksAboutDeposits: asks)
   }
 
-  /// Keeps the answer, in one step with noting that the request is answered.
+  /// Keeps the answer, and that the request is answered, in one step.
   private func keep(
     _ frames: [ParcelFrame], _ letter: ParcelLetter, _ record: ParcelRecord, _ peer: PeerRecord
   ) throws -> Bool {

@@ -4,7 +4,6 @@ import Sodium
 import VaultProtocol
 
 extension Answering {
-  /// Answers one incoming connection, to its end.
   package func answer(_ transport: any PeerTransport) async {
     let remote = transport.remoteDescription
     let session: PeerSession
@@ -72,5 +71,4 @@ extension Answering {
     if let address = try? PeerAddress.parse(remote, allowsAnyPort: true) { return address.place }
     return remote.lastIndex(of: ":").map { String(remote[..<$0]) } ?? remote
   }
-
 }

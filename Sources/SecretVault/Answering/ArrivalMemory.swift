@@ -3,8 +3,8 @@ import Synchronization
 import VaultProtocol
 import VaultStore
 
-/// What this process has hashed of what arrives from peers. An attempt that is taken up again goes on where the last one ended, and nothing is
-/// read anew for it; what has to be read after all counts against the peer, for whom asking again costs nothing.
+/// What this process has hashed of what arrives from peers, so that an attempt that is taken up again goes on where the last one ended. What has
+/// to be read anew counts against the peer, for whom asking again costs nothing.
 final class ArrivalMemory: Sendable {
   /// What arrives, from whom.
   struct Name: Hashable {
@@ -83,7 +83,6 @@ final class ArrivalMemory: Sendable {
     state.withLock { state in state.whole[id].flatMap { $0.receivedAt == receivedAt ? $0.digest : nil } }
   }
 
-  /// Remembers it.
   func note(_ digest: Digest, ofItem id: [UInt8], receivedAt: Int64) {
     state.withLock { state in
       if state.whole.count >= Self.wholeLimit, state.whole[id] == nil { state.whole.removeAll() }

@@ -4,12 +4,11 @@ import Synchronization
 import VaultProtocol
 import WireCodec
 
-/// The messages of a request that came by parcel, one behind the other as in a session, and the answers to them, which go into another parcel.
+/// The messages of a request that came by parcel, in order as in a session, and the answers, which go into another parcel.
 ///
-/// Whoever made the parcel couldn't hear any answer: what would have been left unsaid in a session is left out here. A share goes into its answer
-/// sealed to the key that the request brought.
+/// Whoever made the parcel heard no answer: what would have been left unsaid in a session is left out here. A share goes into its answer sealed
+/// to the key that the request brought.
 final class ParcelChannel: AnswererChannel {
-  /// What came of the parcel.
   enum Outcome: Sendable {
     /// It is to be looked at again: the user or the time has to be waited for, or else somebody who is at the same work.
     case postponed(isForUser: Bool)
@@ -39,7 +38,6 @@ final class ParcelChannel: AnswererChannel {
     state = Mutex(State(frames: letter.frames[...]))
   }
 
-  /// What came of it, once all was heard.
   var outcome: Outcome {
     state.withLock { state in
       if let waitsForUser = state.waitsForUser { return .postponed(isForUser: waitsForUser) }
@@ -116,7 +114,6 @@ final class ParcelChannel: AnswererChannel {
   }
 
   private enum Meaning: Hashable {
-    /// The request has to wait.
     case postponed(isForUser: Bool)
     /// Pieces from here on are wanted.
     case wants(from: UInt64)
@@ -129,45 +126,45 @@ final class ParcelChannel: AnswererChannel {
   private static func meaning(of frame: ParcelFrame) throws(SessionError) -> Meaning {
     do throws(WireError) {
       switch frame.type {
-      case OfferAnswer.type.rawValue:
-        return meaning(of: try OfferAnswer.decode(frame.bytes, limit: OfferAnswer.type.byteLimit).verdict)
-      case ItemAnswer.type.rawValue:
-        return meaning(of: try ItemAnswer.decode(frame.bytes, limit: ItemAnswer.type.byteLimit).verdict)
-      case DepositResult.type.rawValue:
-        let refusal = try DepositResult.decode(frame.bytes, limit: DepositResult.type.byteLimit).refusal
-        return refusal?.passes == true ? .postponed(isForUser: false) : .last
-      case ItemResult.type.rawValue:
-        let refusal = try ItemResult.decode(frame.bytes, limit: ItemResult.type.byteLimit).refusal
-        return refusal?.passes == true ? .postponed(isForUser: false) : .last
-      case IntroductionResult.type.rawValue:
-        let refusal = try IntroductionResult.decode(frame.bytes, limit: IntroductionResult.type.byteLimit).refusal
-        return refusal?.passes == true ? .postponed(isForUser: false) : .last
+      case OfferAnswer.type.rawValue: return meaning(of: try decode(frame, as: OfferAnswer.self).verdict)
+      case ItemAnswer.type.rawValue: return meaning(of: try decode(frame, as: ItemAnswer.self).verdict)
+      case DepositResult.type.rawValue: return meaning(of: try decode(frame, as: DepositResult.self).refusal)
+      case ItemResult.type.rawValue: return meaning(of: try decode(frame, as: ItemResult.self).refusal)
+      case IntroductionResult.type.rawValue: return meaning(of: try decode(frame, as: IntroductionResult.self).refusal)
       case Refusal.type.rawValue:
-        let reason = try Refusal.decode(frame.bytes, limit: Refusal.type.byteLimit).reason
+        let reason = try decode(frame, as: Refusal.self).reason
         if reason == .userAsked || reason == .releaseDelayed { return .postponed(isForUser: true) }
-        return reason.passes ? .postponed(isForUser: false) : .last
+        return meaning(of: reason)
       default: return .usual
       }
     } catch { throw .malformed(error) }
+  }
+
+  private static func decode<Message: PeerMessage>(
+    _ frame: ParcelFrame, as type: Message.Type
+  ) throws(WireError) -> Message {
+    try Message.decode(frame.bytes, limit: Message.type.byteLimit)
   }
 
   private static func meaning(of verdict: OfferVerdict) -> Meaning {
     switch verdict {
     case .wants(let first): .wants(from: first)
     case .asking: .postponed(isForUser: true)
-    case .refused(let reason) where reason.passes: .postponed(isForUser: false)
-    case .complete, .refused: .last
+    case .refused(let reason): meaning(of: reason)
+    case .complete: .last
+    }
+  }
+
+  /// With this device's own trouble of the moment the parcel waits.
+  private static func meaning(of refusal: RefusalReason?) -> Meaning {
+    switch refusal {
+    case .busy, .internalFailure, .diskFull: .postponed(isForUser: false)
+    default: .last
     }
   }
 }
 
-extension RefusalReason {
-  /// Whether it is this device's own trouble of the moment: the parcel can wait.
-  fileprivate var passes: Bool { self == .busy || self == .internalFailure || self == .diskFull }
-}
-
 extension ParcelChannel.State {
-  /// The next message that is wanted.
   fileprivate mutating func next() -> ParcelFrame? {
     while !isOver, let frame = frames.popFirst() {
       let isPiece = frame.type == MessageType.piece.rawValue || frame.type == MessageType.itemPiece.rawValue

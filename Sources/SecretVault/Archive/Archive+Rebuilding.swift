@@ -3,7 +3,6 @@ package import VaultStore
 
 /// What is about to be made anew, or was.
 package struct RebuildReport: Sendable {
-  /// This device's label.
   package let label: String
   /// Peers that are trusted again.
   package let peerCount: Int
@@ -18,8 +17,8 @@ package struct RebuildReport: Sendable {
 }
 
 extension Archive {
-  /// Makes the database anew from the files beside it: identity, peers, shares and items. Only where it is lost or damaged. `confirm` is
-  /// told what would be there, and stops it by throwing.
+  /// Makes a database that is lost or damaged anew from the files beside it: identity, peers, shares and items. `confirm` is told what would be
+  /// there, and stops it by throwing.
   package static func rebuild(
     at folders: VaultFolders, passphrase: () throws -> SecretBytes,
     confirm: (RebuildReport) throws -> Void, environment: VaultEnvironment
@@ -47,8 +46,7 @@ extension Archive {
     report.aside = try VaultDatabase.rebuild(folders, keys: keys, alone: presence.use)
     let database = try VaultDatabase(folders, keys: keys, alone: presence.use)
     report.secrets = try database.takeUpLost(thoroughly: true, writingAtMost: .max).map { hexadecimal($0) }.sorted()
-    report.items = try database.takeUpLostItems(thoroughly: true, writingAtMost: .max).map { hexadecimal($0) }
-      .sorted()
+    report.items = try database.takeUpLostItems(thoroughly: true, writingAtMost: .max).map { hexadecimal($0) }.sorted()
     try database.audit(
       AuditRecord(
         at: environment.now(), event: AuditEvent.rebuilt.rawValue, peer: nil, peerLabel: nil, secretID: nil,

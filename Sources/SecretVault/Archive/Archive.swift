@@ -12,9 +12,7 @@ package final class Archive: Room {
   /// Writes everything that this vault has but the device key into one file.
   package func createBackup(to path: String, overwrites: Bool) throws -> BackupReport {
     do {
-      let summary = try database.writeBackup(to: path, overwrites: overwrites, at: environment.now())
-      record(.backedUp, detail: "\(summary.fileCount) files")
-      return BackupReport(path: path, fileCount: summary.fileCount, byteCount: summary.byteCount)
+      return report(try database.writeBackup(to: path, overwrites: overwrites, at: environment.now()), at: path)
     } catch StoreError.alreadyExists {
       throw VaultError(
         .outputExists, "\(path) exists already", hint: "choose another name, or overwrite it with --force")
@@ -23,9 +21,12 @@ package final class Archive: Room {
 
   /// The same into an open pipe, device or file, which `name` names.
   package func createBackup(into descriptor: Int32, named name: String) throws -> BackupReport {
-    let summary = try database.writeBackup(into: descriptor, at: environment.now())
+    report(try database.writeBackup(into: descriptor, at: environment.now()), at: name)
+  }
+
+  private func report(_ summary: BackupSummary, at path: String) -> BackupReport {
     record(.backedUp, detail: "\(summary.fileCount) files")
-    return BackupReport(path: name, fileCount: summary.fileCount, byteCount: summary.byteCount)
+    return BackupReport(path: path, fileCount: summary.fileCount, byteCount: summary.byteCount)
   }
 
   /// Puts a backup back, whole, on the device where it was made. Everything in it is checked before anything changes. `confirm` is
@@ -122,17 +123,12 @@ package final class Archive: Room {
     } catch { throw error }
   }
 
-  static func takeForRestoring(
-    _ folders: VaultFolders
-  ) throws -> (daemon: DaemonLock, use: UseLock) {
-    let daemon = try DaemonLock.take(folders, DaemonFacts(process: 0, startedAt: 0, listening: []))
-    guard let daemon else {
-      throw VaultError(
-        .refused, "the daemon of this vault is running", hint: "stop it, restore, and start it again")
+  static func takeForRestoring(_ folders: VaultFolders) throws -> (daemon: DaemonLock, use: UseLock) {
+    guard let daemon = try DaemonLock.take(folders, DaemonFacts(process: 0, startedAt: 0, listening: [])) else {
+      throw VaultError(.refused, "the daemon of this vault is running", hint: "stop it, restore, and start it again")
     }
     guard let use = try UseLock.takeAlone(folders) else {
-      throw VaultError(
-        .refused, "another command is working on this vault", hint: "wait until it has ended, or end it")
+      throw VaultError(.refused, "another command is working on this vault", hint: "wait until it has ended, or end it")
     }
     return (daemon, use)
   }
@@ -148,11 +144,8 @@ extension RestorePlan {
       let known = Set(others.map(\.digest))
       return some.filter { !known.contains($0.digest) }.map(\.name)
     }
-    func reference(_ id: [UInt8], _ description: String??) -> SecretReference {
-      SecretReference(id: hexadecimal(id), name: (description ?? nil) ?? hexadecimal(id.prefix(6)))
-    }
     func references(_ some: [[UInt8]: String?], without others: [[UInt8]: String?]) -> [SecretReference] {
-      some.filter { others[$0.key] == nil }.map { reference($0.key, $0.value) }.sorted { $0.id < $1.id }
+      some.filter { others[$0.key] == nil }.map { SecretReference($0.key, $0.value) }.sorted { $0.id < $1.id }
     }
     let before = now ?? then
     self.createdAt = createdAt
@@ -169,7 +162,7 @@ extension RestorePlan {
     lostGroups = before.groups.subtracting(then.groups).sorted()
     changedPolicies = before.secrets
       .filter { then.secrets[$0.key] != nil && then.policies[$0.key] != before.policies[$0.key] }
-      .map { reference($0.key, $0.value) }.sorted { $0.id < $1.id }
+      .map { SecretReference($0.key, $0.value) }.sorted { $0.id < $1.id }
     changedSettings = Set(then.settings.keys).union(before.settings.keys)
       .filter { then.settings[$0] != before.settings[$0] }.sorted()
   }

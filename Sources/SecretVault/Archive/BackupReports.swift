@@ -31,7 +31,6 @@ package struct RestorePlan: Sendable {
 }
 
 package struct BackupReport: Sendable {
-  /// Where it was written.
   package let path: String
   /// Files, the database and the keys among them.
   package let fileCount: Int

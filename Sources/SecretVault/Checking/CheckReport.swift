@@ -2,7 +2,6 @@ package import VaultProtocol
 
 /// How one holder did in a drill.
 package struct HolderCheck: Hashable, Sendable {
-  /// What came of asking.
   package enum State: String, Hashable, Sendable, CaseIterable {
     /// It has proved its share and shown every piece of its fragment that was asked for.
     case answered
@@ -21,21 +20,17 @@ package struct HolderCheck: Hashable, Sendable {
   }
   /// The peer's local name; nil for this device.
   package let peer: String?
-  /// The share's number, where it is known.
   package let index: Int?
-  /// What came of asking.
   package let state: State
-  /// Whether it has proved its key share.
   package let hasProvedShare: Bool
-  /// Pieces of its fragment that were seen.
   package let piecesSeen: Int
   /// Why, in words that follow its name.
   package let reason: String?
-  /// How many holders besides itself and this device it can call on, by what it says: at least and at most.
+  /// How many holders besides itself and this device it says that it can call on: at least and at most.
   package var othersInReach: ClosedRange<Int>?
-  /// Whether this device knows no place to call on it.
+  /// Whether this device knows no way to call on it.
   package var listensNowhere = false
-  /// How many of the other holders it knows and could dial, if its program says so.
+  /// Nil if its program doesn't say.
   package var reach: HolderReach?
 }
 
@@ -70,7 +65,7 @@ package struct CheckReport: Sendable {
   /// Whether another holder could bring it back with this device gone, by what those that answered say of whom they know and could call; nil if
   /// they don't say enough.
   ///
-  /// A holder gives its share only to whom it knows itself: nobody counts on those that don't say that they know everybody.
+  /// A holder gives its share only to whom it knows: one that doesn't say that it knows everybody isn't counted on.
   package var isRecoverableElsewhere: Bool? {
     let others = secret.shareCount - (own == nil ? 0 : 1)
     guard others >= secret.threshold else { return false }
@@ -96,7 +91,7 @@ package struct CheckReport: Sendable {
   }
   /// Holders that this device does not know.
   package var strangers: Int { max(0, secret.shareCount - all.count) }
-  /// How likely damage of one piece in a hundred would have been seen in each fragment that was found sound.
+  /// How likely damage of one piece in a hundred would have been noticed in each fragment that was found sound.
   package var onePercentNoticed: Double {
     let damaged = max(1, (pieceCount + 99) / 100)
     return all.filter { $0.state == .answered }
@@ -109,9 +104,7 @@ package struct CheckReport: Sendable {
   private var all: [HolderCheck] { (own.map { [$0] } ?? []) + holders }
 }
 
-/// What happens while checking.
 package enum CheckEvent: Sendable {
-  /// Peers are being asked, about so many secrets.
   case asking(peers: Int, secrets: Int)
   /// What was found of a secret can't be noted, on a full disk for example.
   case notKept(VaultError)

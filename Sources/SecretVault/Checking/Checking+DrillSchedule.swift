@@ -27,7 +27,7 @@ extension Checking {
   func drillWhatIsDue(since began: Int64) async throws {
     // Settings that don't verify are no reason to talk to anybody; other commands say what is wrong with them.
     guard let values = try? core.settingsFile.load(),
-      let interval = SettingKey.interval(values[SettingKey.checkInterval.rawValue] ?? "")
+      let interval = SettingKey.interval(values.value(of: .checkInterval))
     else { return }
     let now = environment.now()
     let due = try dueDrills(at: now, every: interval, since: began).filter { !postponedDrills.contains($0, at: now) }
@@ -68,14 +68,12 @@ extension Checking {
     return due.sorted { $0.last < $1.last }.map(\.id)
   }
 
-  /// Takes the lock that tells others of a running daemon.
+  /// The lock tells others of a running daemon.
   package func takeDaemonLock(_ facts: DaemonFacts) throws -> DaemonLock {
-    let taken = try DaemonLock.take(folders, facts)
-    guard let taken else { throw Self.anotherDaemon(folders) }
-    return taken
+    guard let lock = try DaemonLock.take(folders, facts) else { throw Self.anotherDaemon(folders) }
+    return lock
   }
 
-  /// What to say to a second daemon.
   package static func anotherDaemon(_ folders: VaultFolders) -> VaultError {
     let other = (try? DaemonLock.running(folders))??.facts
     let name = other.map { " (process \($0.process))" } ?? ""

@@ -4,9 +4,7 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// Asking holders for proofs that they could serve.
-///
-/// Fire drills: who could help to recover a secret right now, found out without recovering it.
+/// Fire drills: who could help to recover a secret right now, by proofs that holders give, without recovering it.
 package final class Checking: Room {
   package let core: VaultCore
   let directory: Directory
@@ -29,7 +27,7 @@ package final class Checking: Room {
   package static let usualPieceCount = 64
   /// Most pieces of each fragment.
   package static let pieceCountLimit = DrillAnswerer.pieceLimit
-  /// Secrets that are drilled in one session a peer.
+  /// Secrets that are drilled in one session with each peer.
   private static let batch = 64
 
   /// Drills one secret, or all of which this device holds a share. Each result is kept, for ``status()``.
@@ -89,16 +87,12 @@ package final class Checking: Room {
   }
 
   /// One secret, who is to be asked about it, and what this device has of it itself.
-  private func subject(
-    _ record: SecretRecord, _ pieces: Int, _ names: [Digest: String]
-  ) throws -> DrillSubject {
+  private func subject(_ record: SecretRecord, _ pieces: Int, _ names: [Digest: String]) throws -> DrillSubject {
     let header = try directory.header(of: record)
     let summary = try directory.summary(record, names: names)
     var deliveries: [Digest: OutboxRecord] = [:]
     if record.origin == .dealt {
-      for entry in try database.deliveries(ofSecret: record.id) {
-        deliveries[entry.entry.recipient] = entry
-      }
+      for entry in try database.deliveries(ofSecret: record.id) { deliveries[entry.entry.recipient] = entry }
     }
     var subject = DrillSubject(
       id: record.id, header: header, summary: summary, isDealt: record.origin == .dealt, deliveries: deliveries,
@@ -153,7 +147,7 @@ package final class Checking: Room {
       piecesSeen: seen, reason: reason)
   }
 
-  /// Asks every peer about all that it may hold, many peers at a time. By peer, then by the secret's place.
+  /// Asks every peer about all that it may hold, many peers at a time. The findings are by peer, then by the secret's place.
   private func ask(
     _ subjects: [DrillSubject], _ events: @escaping @Sendable (CheckEvent) -> Void
   ) async -> [Digest: [Int: DrillFinding]] {
@@ -190,7 +184,7 @@ package final class Checking: Room {
     while let first = findings.next, sessions < Self.sessionLimit, !Task.isCancelled {
       sessions += 1
       let recipient: Recipient
-      do { recipient = try self.directory.recipient(peer) } catch {
+      do { recipient = try directory.recipient(peer) } catch {
         return findings.all(orElse: LinkFailure(local: error))
       }
       let asked = questions[first...].map { question in
@@ -218,8 +212,7 @@ package final class Checking: Room {
   private func keep(_ outcome: DrillSubject.Outcome, _ subject: DrillSubject, warns: Bool) throws {
     let report = outcome.report
     guard report.own != nil else { return }
-    let facts =
-      "\(report.answered) of \(report.secret.shareCount) holders answered, \(report.secret.threshold) needed"
+    let facts = "\(report.answered) of \(report.secret.shareCount) holders answered, \(report.secret.threshold) needed"
     record(.checked, secret: subject.header, detail: facts)
     var warned = subject.before?.warned ?? .none
     if warns {
@@ -244,8 +237,7 @@ extension CheckReport {
   init(unreadable id: [UInt8], at time: Int64, problem: VaultError) {
     let summary = SecretSummary(
       id: hexadecimal(id), description: nil, kind: "unknown", origin: .held, dealer: "unknown", threshold: 0,
-      shareCount: 0,
-      ownIndex: nil, createdAt: 0, delivered: nil, waiting: nil)
+      shareCount: 0, ownIndex: nil, createdAt: 0, delivered: nil, waiting: nil)
     self.init(
       secret: summary, checkedAt: time, own: nil, holders: [], possible: [], others: 0, pieceCount: 0, problem: problem)
   }

@@ -3,10 +3,9 @@ import ShamirKit
 import Sodium
 import VaultProtocol
 
-/// The requester's side of a drill.
 extension DrillAsker: Asker {
   var byteCount: UInt64 { 0 }
-  /// Each of its answers is told as it comes.
+  /// Answers that have come are told already.
   var isRepeatable: Bool { false }
 
   /// Asks all questions, one after the other, in one session. A holder that refuses or fails one is asked the next; only what
@@ -47,13 +46,12 @@ extension DrillAsker: Asker {
     try await conversation.send(DrillRequest(request: id, tag: tag, headerDigest: header.digest, epoch: 0))
     let challenge = try await conversation.receive(DrillChallenge.self)
     guard challenge.request == id else { throw .notAsked }
-    let own = prover
     let peer = conversation.recipient.keys.digest
     let binding = conversation.session.handshakeHash
     let possession: Possession
     do {
       possession = try PossessionExchange(
-        header: header, epoch: 0, purpose: .drill, role: .requester, prover: own, verifier: peer, binding: binding,
+        header: header, epoch: 0, purpose: .drill, role: .requester, prover: prover, verifier: peer, binding: binding,
         nonce: challenge.nonce
       ).prove(request: id, share: question.own.share, salt: question.own.salt, evaluation: question.evaluation)
     } catch {
@@ -71,7 +69,7 @@ extension DrillAsker: Asker {
     guard answer.request == id else { throw .notAsked }
     do throws(ProtocolError) {
       try PossessionExchange(
-        header: header, epoch: 0, purpose: .drill, role: .holder, prover: peer, verifier: own, binding: binding,
+        header: header, epoch: 0, purpose: .drill, role: .holder, prover: peer, verifier: prover, binding: binding,
         nonce: nonce
       ).verify(answer, ownIndex: question.own.share.index) { (index) throws(ProtocolError) in
         do throws(ShamirError) { return try header.commitments.evaluation(at: index) } catch { throw .rejected(error) }

@@ -1,44 +1,41 @@
-package import Sodium
+import Sodium
 import Synchronization
-package import VaultProtocol
+import VaultProtocol
 
 /// Questions of a drill to one peer: does it still hold its shares of these secrets?
-package struct DrillAsker: Sendable {
+struct DrillAsker: Sendable {
   /// One secret, and the own share that proves the right to ask.
-  package struct Question: Sendable {
-    /// The requester's header.
-    package let header: SecretHeader
-    /// The requester's own share and salt.
-    package let own: HeldShare
+  struct Question: Sendable {
+    let header: SecretHeader
+    let own: HeldShare
     /// Commitment to the own share.
-    package let evaluation: RistrettoPoint
+    let evaluation: RistrettoPoint
     /// How many pieces of the holder's fragment are to be seen, if there are so many.
-    package let pieceCount: Int
+    let pieceCount: Int
     /// What this device has of the other holders' cards, to ask for newer ones.
     var cards: CardExchange?
   }
 
   /// This device's card digest.
   let prover: Digest
-  /// One entry a secret.
-  package let questions: [Question]
+  let questions: [Question]
   /// Told of each answer as it comes, with the question's place. Not called for those behind a failure of the session.
-  package let found: @Sendable (Int, DrillFinding) -> Void
+  let found: @Sendable (Int, DrillFinding) -> Void
 }
 
 /// What a drill of one holder found.
-package struct DrillFinding: Hashable, Sendable {
+struct DrillFinding: Hashable, Sendable {
   /// The number of the share that it has proved to hold, if it has.
-  package let index: UInt8?
+  let index: UInt8?
   /// Pieces of its fragment that were seen and belong to it.
-  package let piecesSeen: Int
+  let piecesSeen: Int
   /// What it could not or would not show.
-  package let failure: LinkFailure?
+  let failure: LinkFailure?
   /// Whom it could reach itself, if it has said so.
-  package var reach: HolderReach?
+  var reach: HolderReach?
 
   /// Whether it has proved its share and shown every piece that was asked for.
-  package var isWhole: Bool { index != nil && failure == nil }
+  var isWhole: Bool { index != nil && failure == nil }
 
   static func failed(_ failure: LinkFailure) -> DrillFinding {
     DrillFinding(index: nil, piecesSeen: 0, failure: failure)

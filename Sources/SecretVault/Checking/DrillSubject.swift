@@ -15,30 +15,18 @@ struct DrillSubject {
   let before: DrillRecord?
   var own: HolderCheck?
   var question: DrillAsker.Question?
-  /// Whether this device publishes an address: then holders count it among those that they can call on.
+  /// Whether this device publishes an address, so that holders count it among those that they can call on.
   var isOwnAddressKnown = false
   /// Peers for whom this device knows no place to call.
   var deaf: Set<Digest> = []
   /// Card digests of those whom the dealer has named as holders.
   var named: Set<Digest> = []
-  /// Whether others may not be known or asked because introductions are off.
+  /// Whether holders may be unknown because introductions are off.
   var areIntroductionsOff = false
   /// Who is asked, in this order.
   var peers: [PeerRecord] = []
   /// Why nobody is.
   var problem: VaultError?
-
-  init(
-    id: [UInt8], header: SecretHeader, summary: SecretSummary, isDealt: Bool, deliveries: [Digest: OutboxRecord],
-    before: DrillRecord?
-  ) {
-    self.id = id
-    self.header = header
-    self.summary = summary
-    self.isDealt = isDealt
-    self.deliveries = deliveries
-    self.before = before
-  }
 
   /// The result, and who is known to hold which share.
   struct Outcome {
@@ -81,7 +69,7 @@ struct DrillSubject {
   private func dealtHolders(_ findings: [Digest: DrillFinding], _ names: [Digest: String]) -> [HolderCheck] {
     deliveries.values.sorted { ($0.entry.index ?? 0, $0.id) < ($1.entry.index ?? 0, $1.id) }.map { delivery in
       let recipient = delivery.entry.recipient
-      let name = names[recipient] ?? "a former peer"
+      let name = names[recipient] ?? Directory.formerPeer
       guard let finding = findings[recipient] else {
         let isPeer = names[recipient] != nil
         return HolderCheck(
@@ -99,7 +87,7 @@ struct DrillSubject {
     }
   }
 
-  /// Adds what this device knows of its own.
+  /// Adds what this device knows by itself.
   private func complete(_ check: inout HolderCheck, _ peer: Digest) {
     check.listensNowhere = deaf.contains(peer)
     // It knows this device, which has just proved its share. Whether it can call on it, with no address published, it alone knows: one that

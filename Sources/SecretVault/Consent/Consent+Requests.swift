@@ -5,7 +5,7 @@ import VaultStore
 
 extension Consent {
   /// Milliseconds for which a decision holds if nobody says otherwise: a day.
-  package static let usualDecision: Int64 = 86_400_000
+  private static let usualDecision: Int64 = 86_400_000
   /// The longest time for which a decision can hold: a year.
   package static let longestDecision: Int64 = 365 * 86_400_000
   /// How long a daemon has to take up a share that was approved.
@@ -14,20 +14,14 @@ extension Consent {
   /// What peers want and the user decides about, and what was decided, oldest first.
   package func requests() throws -> [VaultRequest] {
     let now = environment.now()
-    let rows = try database.requests()
-    var requests: [VaultRequest] = []
-    for row in rows where row.endsAt > now {
-      if let request = try request(row) { requests.append(request) }
-    }
-    return requests
+    return try database.requests().filter { $0.endsAt > now }.compactMap { try request($0) }
   }
 
   /// Says yes to a request: a share is released to this peer from now on for so many milliseconds, or the share that it brings is kept.
   package func approveRequest(_ id: Int64, for time: Int64? = nil) async throws -> VaultRequest {
     let decided = try decide(id, .approved, for: time)
-    guard decided.kind == .deposit else { return try summary(decided) }
     let summary = try summary(decided)
-    try await waitUntilTaken(decided)
+    if decided.kind == .deposit { try await waitUntilTaken(decided) }
     return summary
   }
 
@@ -36,9 +30,7 @@ extension Consent {
     try summary(decide(id, .refused, for: time))
   }
 
-  private func decide(
-    _ id: Int64, _ state: RequestRecord.State, for time: Int64?
-  ) throws -> RequestRecord {
+  private func decide(_ id: Int64, _ state: RequestRecord.State, for time: Int64?) throws -> RequestRecord {
     let now = environment.now()
     var mistake: VaultError?
     let decided = try database.decideRequest(id, at: now) { (row) throws(StoreError) in
@@ -120,7 +112,6 @@ extension Consent {
 
   // MARK: - Policies
 
-  /// How a secret's share is released.
   package func releasePolicy(of reference: String) throws -> SecretPolicy {
     try policy(of: try directory.resolve(reference))
   }
@@ -133,18 +124,17 @@ extension Consent {
         .usage,
         "this device holds no share of \(directory.secretReference(record.id).name), so there is nothing to release")
     }
-    let now = environment.now()
-    try database.setPolicy(policy?.text, ofSecret: record.id, at: now)
-    let header = try directory.header(of: record)
-    self.record(.policyChanged, secret: header, detail: policy?.text ?? "default")
+    try database.setPolicy(policy?.text, ofSecret: record.id, at: environment.now())
+    self.record(.policyChanged, secret: try directory.header(of: record), detail: policy?.text ?? "default")
     return try self.policy(of: record)
   }
 
   private func policy(of record: SecretRecord) throws -> SecretPolicy {
     let values = try core.settingsFile.load()
     let own = try database.policy(ofSecret: record.id)
-    let text = own ?? values[SettingKey.releasePolicy.rawValue] ?? SettingKey.releasePolicy.defaultValue
-    guard let policy = ReleasePolicy(text) else { throw VaultError(.damaged, "the release policy makes no sense") }
+    guard let policy = ReleasePolicy(own ?? values.value(of: .releasePolicy)) else {
+      throw VaultError(.damaged, "the release policy makes no sense")
+    }
     return SecretPolicy(secret: directory.secretReference(record.id), policy: policy, isDefault: own == nil)
   }
 
@@ -152,9 +142,7 @@ extension Consent {
 
   /// A recovery that waits for others' consent may be tried every few seconds: that is one line an hour.
   func noteFailure(_ error: VaultError, _ header: SecretHeader) {
-    guard error.code == .awaitingConsent else {
-      return record(.recoveryFailed, secret: header, detail: error.reason)
-    }
+    guard error.code == .awaitingConsent else { return record(.recoveryFailed, secret: header, detail: error.reason) }
     guard awaited.isFirst(header.id, to: identity.keys.digest, at: environment.monotonic()) else { return }
     record(.recoveryWaits, secret: header, detail: error.reason)
   }

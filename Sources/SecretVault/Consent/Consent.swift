@@ -20,12 +20,10 @@ package final class Consent: Room {
   /// Milliseconds in which the limit of releases counts.
   private static let day: Int64 = 86_400_000
 
-  /// Whether a share may go to a peer that has just proved that it holds another one. The proof stays the condition; what the user has
-  /// decided can only add to it. What can't be read counts as no.
+  /// Whether a share may go to a peer that has just proved that it holds another one. What the user has decided can only add to that condition.
+  /// What can't be read counts as no.
   func consent(to peer: PeerRecord, _ header: SecretHeader) -> ReleaseAnswer {
-    do {
-      return try consentOrFailure(to: peer, header)
-    } catch {
+    do { return try consentOrFailure(to: peer, header) } catch {
       core.logFault("a request for a share can't be judged: this device \(VaultCore.words(error))")
       return .refusal(.internalFailure)
     }
@@ -45,9 +43,7 @@ package final class Consent: Room {
     if glance.row != known {
       row = try database.changeRequest(
         .release, of: peer.digest, secret: header.id.bytes, at: now, introducedBy: peer.introducer
-      ) { row, counts in
-        (verdict, row) = consent.judge(row, counts)
-      }
+      ) { row, counts in (verdict, row) = consent.judge(row, counts) }
       try database.advanceConsentClock(to: now)
     }
     return try answer(verdict, row, isNew: row.map { $0.id != known?.id } ?? false, peer, header, rules.limit, now)
@@ -95,9 +91,7 @@ package final class Consent: Room {
   }
 
   /// The first request is told to the user, whatever else a peer does to fill the log; its repetitions are lines.
-  private func note(
-    _ row: RequestRecord?, isNew: Bool, _ peer: PeerRecord, _ header: SecretHeader, _ fate: String
-  ) {
+  private func note(_ row: RequestRecord?, isNew: Bool, _ peer: PeerRecord, _ header: SecretHeader, _ fate: String) {
     let detail = "request \(row?.id ?? 0) of \(fingerprint(of: peer)) waits \(fate)"
     if isNew {
       record(.releaseRequested, peer: peer, secret: header, detail: detail)
@@ -110,11 +104,10 @@ package final class Consent: Room {
   /// not set a share free.
   func releaseRules(of id: [UInt8]) throws -> (policy: ReleasePolicy, limit: Int) {
     let values = try core.settingsFile.load()
-    func value(_ key: SettingKey) -> String { values[key.rawValue] ?? key.defaultValue }
     let own = try database.policy(ofSecret: id)
-    guard let policy = ReleasePolicy(own ?? value(.releasePolicy)), let limit = Int(value(.releaseLimit)) else {
-      throw VaultError(.damaged, "the release policy makes no sense")
-    }
+    guard let policy = ReleasePolicy(own ?? values.value(of: .releasePolicy)),
+      let limit = Int(values.value(of: .releaseLimit))
+    else { throw VaultError(.damaged, "the release policy makes no sense") }
     return (policy, limit)
   }
 

@@ -39,6 +39,5 @@ final class RecentReleases: Sendable {
     }
   }
 
-  /// Releases that are remembered.
   var count: Int { state.withLock { $0.times.count } }
 }

@@ -8,15 +8,11 @@ import VaultStore
 /// release later counts: a waiting time begins at the later one and ends only when the clock itself has come so far, and an approval
 /// ends by the later one.
 struct ReleaseConsent {
-  /// What the requester is told.
   enum Verdict: Hashable {
-    /// It gets the share.
     case release
-    /// The user is asked.
     case asked
     /// The share is released at this time, by this device's clock, unless the user says no.
     case delayed(until: Int64)
-    /// The user said no.
     case refused
     /// So many requests wait that no more are taken.
     case full
@@ -38,12 +34,10 @@ struct ReleaseConsent {
   let policy: ReleasePolicy
   let now: Int64
   let latest: Int64
-  /// What a new request says.
   let peer: Digest
   let secretID: [UInt8]
   let headerDigest: Digest
 
-  /// The later of the two clocks.
   private var later: Int64 { max(now, latest) }
 
   /// The verdict about a request, of which `row` is known, and the row as it must be from now on.

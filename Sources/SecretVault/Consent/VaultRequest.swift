@@ -1,6 +1,5 @@
 /// Something that a peer wants and the user decides about.
 package struct VaultRequest: Hashable, Sendable {
-  /// What the peer wants.
   package enum Kind: String, Hashable, Sendable {
     /// This device's share of a secret. It has proved that it holds another one.
     case release
@@ -8,9 +7,7 @@ package struct VaultRequest: Hashable, Sendable {
     case deposit
   }
 
-  /// How far it is.
   package enum State: String, Hashable, Sendable {
-    /// Nobody has decided.
     case waiting
     /// The user said yes; it holds until ``VaultRequest/endsAt``.
     case approved
@@ -20,21 +17,17 @@ package struct VaultRequest: Hashable, Sendable {
     case arriving
   }
 
-  /// Its number, never given twice on this device.
+  /// Never given twice on this device.
   package let id: Int64
-  /// What the peer wants.
   package let kind: Kind
-  /// The peer's local name.
   package let peer: String
   /// 5×5 digits of its keys.
   package let fingerprint: String
-  /// The secret's id.
   package let secret: String
-  /// The secret's public description: its dealer's words.
+  /// The dealer's words.
   package let description: String?
   /// Bytes of the fragment that is offered; nil for a release.
   package let byteCount: UInt64?
-  /// How far it is.
   package let state: State
   /// Milliseconds since 1970 when the peer asked first.
   package let askedAt: Int64

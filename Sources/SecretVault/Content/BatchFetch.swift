@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Fetches the same pieces' numbers from several fragments at once, and lets no slow source hold up the others.
+/// Fetches the pieces of the same numbers from several fragments at once, and lets no slow source hold up the others.
 ///
 /// A source has time for the whole batch, not for each message: the reply deadline, and what its bytes take at the
 /// slowest line that is still of use. When at least half of the sources are done and somebody else could take over, the
@@ -8,9 +8,8 @@ import Synchronization
 struct BatchFetch: Sendable {
   typealias Result = Swift.Result<[VerifiedPiece], LinkFailure>
 
-  /// What came of it.
   struct Outcome: Sendable {
-    /// One result a source, in the sources' order.
+    /// One for each source, in their order.
     var results: [Result]
     /// Milliseconds that the faster half took, if half of them were done.
     let pace: Double?
@@ -62,10 +61,8 @@ struct BatchFetch: Sendable {
           }
         case .graceOver:
           if await maySwitch() { done = sources.count }
-        case .timeOver:
-          done = sources.count
-        case .nothing:
-          break
+        case .timeOver: done = sources.count
+        case .nothing: break
         }
       }
       group.cancelAll()

@@ -10,17 +10,15 @@ protocol CiphertextSink: ~Copyable, Sendable {
   mutating func finish() throws
 }
 
-/// A part of a ciphertext.
 struct CiphertextBatch: Sendable {
   /// Memory for it, used again for one batch after another.
   var bytes: [UInt8]
-  /// Where the part begins in the ciphertext.
+  /// Where it begins in the ciphertext.
   var start: UInt64 = 0
   /// How many of ``bytes`` count.
   var count = 0
   /// How many of these have been taken already.
   var taken = 0
-  /// Where the part ends in the ciphertext.
   var end: UInt64 { start + UInt64(count) }
 }
 

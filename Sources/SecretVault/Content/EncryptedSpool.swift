@@ -23,7 +23,7 @@ final class EncryptedSpool: PlaintextSource {
   private let name: String
   private let stagingFolder: String
 
-  /// An empty one. `name` is what it holds, for errors.
+  /// `name` is what it holds, for errors.
   init(name: String, stagingFolder: String) throws {
     self.name = name
     self.stagingFolder = stagingFolder
@@ -38,7 +38,6 @@ final class EncryptedSpool: PlaintextSource {
 
   deinit { if file >= 0 { Glibc.close(file) } }
 
-  /// Adds bytes at the end.
   func append(_ bytes: UnsafeRawBufferPointer) throws {
     var rest = bytes
     if byteCount < UInt64(Self.memoryLimit) {

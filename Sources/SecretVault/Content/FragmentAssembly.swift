@@ -24,9 +24,7 @@ struct FragmentAssembly {
   let progress: (_ done: UInt64) -> Void
 
   /// Reads everything from `sources`, k of them with different indices, and hands it to `sink`.
-  func run<Sink: CiphertextSink & ~Copyable>(
-    from sources: [any PieceSource], into sink: inout Sink
-  ) async throws {
+  func run<Sink: CiphertextSink & ~Copyable>(from sources: [any PieceSource], into sink: inout Sink) async throws {
     let plan = header.dispersal
     var active = sources
     var decoder = try makeDecoder(active)
@@ -91,9 +89,7 @@ struct FragmentAssembly {
   }
 
   private func makeDecoder(_ sources: [any PieceSource]) throws -> StripeDecoder {
-    do {
-      return try StripeDecoder(header.dispersal, available: sources.map(\.index))
-    } catch {
+    do { return try StripeDecoder(header.dispersal, available: sources.map(\.index)) } catch {
       throw VaultError(.other, "the fragments at hand can't be combined: \(error)")
     }
   }
@@ -155,9 +151,7 @@ struct FragmentAssembly {
     }
   }
 
-  private func keep(
-    _ leaves: [Digest], of stripes: Stripes, in accumulators: inout [MerkleAccumulator]
-  ) throws {
+  private func keep(_ leaves: [Digest], of stripes: Stripes, in accumulators: inout [MerkleAccumulator]) throws {
     let plan = header.dispersal
     guard leaves.count == stripes.count * plan.dataCount else { throw VaultError(.other, "a batch is incomplete") }
     for (position, leaf) in leaves.enumerated() {

@@ -17,7 +17,6 @@ struct FragmentDispersal {
   let staging: FragmentStaging
   let progress: (_ ciphertextBytes: UInt64) -> Void
 
-  /// Stripes that are worked on together.
   private struct Batch {
     let first: UInt64
     let count: Int
@@ -39,7 +38,7 @@ struct FragmentDispersal {
       let next = self.batch(at: batch.first + UInt64(batch.count))
       let leaves = try disperse(current, batch, encoder, pool, filling: &ahead, next, source, &sealer)
       try keep(leaves, of: batch, layout, &accumulators)
-      for offset in 0..<batch.count { done += UInt64(plan.stripeDataByteCount(batch.first + UInt64(offset))) }
+      done += UInt64(byteCount(of: batch))
       progress(done)
       swap(&current, &ahead)
       batch = next
@@ -50,9 +49,7 @@ struct FragmentDispersal {
       throw VaultError(.other, "the encrypted file is longer than planned; nothing was shared")
     }
     try writeTrees(layout)
-    return try accumulators.map { accumulator in
-      try accumulator.root()
-    }
+    return try accumulators.map { accumulator in try accumulator.root() }
   }
 
   /// The stripes from `first` on, as many as fit; none at the end.
@@ -61,12 +58,16 @@ struct FragmentDispersal {
     return Batch(first: first, count: Int(min(limit, plan.stripeCount - first)))
   }
 
+  /// Bytes of ciphertext in a batch.
+  private func byteCount(of batch: Batch) -> Int {
+    (0..<batch.count).reduce(0) { $0 + plan.stripeDataByteCount(batch.first + UInt64($1)) }
+  }
+
   /// Encrypts the stripes of `batch` into `ciphertext`.
   private func fill(
     _ ciphertext: inout [UInt8], _ batch: Batch, _ source: any PlaintextSource, _ sealer: inout PayloadSealer
   ) throws {
-    var wanted = 0
-    for offset in 0..<batch.count { wanted += plan.stripeDataByteCount(batch.first + UInt64(offset)) }
+    let wanted = byteCount(of: batch)
     guard try seal(&ciphertext, wanted, source, &sealer) == wanted else {
       throw VaultError(.other, "the encrypted file is shorter than planned; nothing was shared")
     }
@@ -108,9 +109,7 @@ struct FragmentDispersal {
             nonisolated(unsafe) let sealer = sealer
             let filling = next.count > 0 ? 1 : 0
             try ParallelWork.run(batch.count + filling) { number in
-              guard number >= filling else {
-                return try this.fill(&ahead.pointee, next, source, &sealer.pointee)
-              }
+              guard number >= filling else { return try this.fill(&ahead.pointee, next, source, &sealer.pointee) }
               try this.disperse(data, number - filling, batch, encoder, pool, into: leaves)
             }
           }
@@ -147,8 +146,7 @@ struct FragmentDispersal {
         leaf.bytes.withUnsafeBytes {
           UnsafeMutableRawBufferPointer(rebasing: leaves[place..<(place + Digest.byteCount)]).copyMemory(from: $0)
         }
-        try staging.write(
-          RawSpan(_unsafeBytes: piece), index: position + 1, at: Int64(plan.pieceOffset(stripe)))
+        try staging.write(RawSpan(_unsafeBytes: piece), index: position + 1, at: Int64(plan.pieceOffset(stripe)))
       }
     }
   }

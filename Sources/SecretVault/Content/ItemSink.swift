@@ -1,4 +1,3 @@
-import Glibc
 import VaultStore
 
 /// Where the bytes of an encrypted item, or a part of one's contents, go: a file that gets its name only at the end, or a
@@ -7,7 +6,6 @@ struct ItemSink: ~Copyable {
   private var file: OutputFile?
   private let descriptor: Int32?
   private var armor: ItemArmorWriter?
-  /// The path that is being written.
   let path: String?
   private(set) var byteCount: UInt64 = 0
 
@@ -17,8 +15,7 @@ struct ItemSink: ~Copyable {
     let overwrites: Bool
     switch destination {
     case .file(let given, let may): (path, overwrites) = (given, may)
-    case .folder(let folder, let may):
-      (path, overwrites) = (folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)", may)
+    case .folder(let folder, let may): (path, overwrites) = (RecoveryDestination.path(of: name, in: folder), may)
     case .descriptor: (path, overwrites) = (nil, false)
     }
     let opened = try Self.open(path, overwrites, notes)
@@ -28,16 +25,13 @@ struct ItemSink: ~Copyable {
     armor = armored ? ItemArmorWriter() : nil
   }
 
-  private static func open(
-    _ path: String?, _ overwrites: Bool, _ notes: OutputNotes
-  ) throws -> OutputFile? {
+  private static func open(_ path: String?, _ overwrites: Bool, _ notes: OutputNotes) throws -> OutputFile? {
     guard let path else { return nil }
     do { return try OutputFile(path: path, overwrites: overwrites, notes: notes) } catch {
       throw RecoveredOutput.error(error, path)
     }
   }
 
-  /// Adds bytes.
   mutating func write(_ bytes: UnsafeRawBufferPointer) throws {
     byteCount += UInt64(bytes.count)
     if let text = armor?.append(bytes) { try put(text) } else { try put(bytes) }
@@ -55,18 +49,7 @@ struct ItemSink: ~Copyable {
   }
 
   private mutating func put(_ bytes: UnsafeRawBufferPointer) throws {
-    if let descriptor {
-      var done = 0
-      while done < bytes.count {
-        let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
-        if count < 0 {
-          if errno == EINTR { continue }
-          throw FileSource.failure("write", "the output", errno)
-        }
-        done += count
-      }
-      return
-    }
+    if let descriptor { return try writeOutput(bytes, to: descriptor) }
     guard var open = file.take() else { return }
     do { try open.write(RawSpan(_unsafeBytes: bytes)) } catch {
       throw RecoveredOutput.error(error, path ?? "")

@@ -18,24 +18,20 @@ struct LocalPieces: PieceSource {
     }
   }
 
-  /// A piece with its path, checked against the root: what is sent to others is checked before.
+  /// A piece with its path, checked against the root.
   func provenPiece(_ number: UInt64) throws(LinkFailure) -> (bytes: [UInt8], leaf: Digest, path: MerklePath) {
     let plan = header.dispersal
     do {
-      let bytes = try reader.read(
-        at: Int64(clamping: plan.pieceOffset(number)), count: plan.pieceByteCount(number))
-      let leaf = try MerkleLeaf.digest(
-        secret: header.id, fragment: index, piece: number, bytes: bytes.span.bytes)
+      let bytes = try reader.read(at: Int64(clamping: plan.pieceOffset(number)), count: plan.pieceByteCount(number))
+      let leaf = try MerkleLeaf.digest(secret: header.id, fragment: index, piece: number, bytes: bytes.span.bytes)
       let layout = try MerkleLayout(leafCount: plan.stripeCount)
       var siblings: [Digest] = []
       for (level, position) in layout.pathPositions(leaf: number) {
         let offset = layout.offset(level: level, index: position)
-        siblings.append(
-          try Digest(try reader.readTrailer(at: Int64(clamping: offset), count: Digest.byteCount)))
+        siblings.append(try Digest(try reader.readTrailer(at: Int64(clamping: offset), count: Digest.byteCount)))
       }
       let path = try MerklePath(siblings: siblings)
-      try path.verify(
-        leaf: leaf, number: number, leafCount: plan.stripeCount, root: try header.root(of: index))
+      try path.verify(leaf: leaf, number: number, leafCount: plan.stripeCount, root: try header.root(of: index))
       return (bytes, leaf, path)
     } catch {
       throw LinkFailure(.local, "has a damaged fragment (piece \(number))", refusal: .fragmentDamaged)

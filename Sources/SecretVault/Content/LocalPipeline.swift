@@ -19,8 +19,8 @@ package struct LocalPipeline {
   private let folders: VaultFolders
   private let reached: (Stage) -> Void
 
-  /// A pipeline with its fragments below `folder`, laid out as in a vault. Beside them lie the header and, in the clear, the
-  /// shares: what goes through here must be worth nothing.
+  /// Fragments lie below `folder`, laid out as in a vault. Beside them lie the header and, in the clear, the shares: what goes through here must be
+  /// worth nothing.
   package init(folder: String, reached: @escaping (Stage) -> Void) throws {
     folders = VaultFolders(home: folder)
     self.reached = reached
@@ -81,9 +81,7 @@ package struct LocalPipeline {
   }
 
   /// Combines the shares and rebuilds the file at `path` from the first fragments that are not `missing`.
-  package func recover(
-    to path: String, missing: Set<Int>, environment: VaultEnvironment
-  ) async throws {
+  package func recover(to path: String, missing: Set<Int>, environment: VaultEnvironment) async throws {
     do {
       let header = try SecretHeader(bytes: AtomicFile.read(headerPath, limit: SecretHeader.byteLimit))
       let shares = try AtomicFile.readSecret(sharesPath, count: header.scheme.threshold * KeyShare.byteCount)

@@ -15,10 +15,7 @@ final class LocatedFile: Sendable {
 
   /// Throws if somebody has written to it since it was opened.
   func checkUnchanged() throws {
-    var status = stat()
-    guard fstat(file.descriptor, &status) == 0, FileFingerprint(status) == file.fingerprint else {
-      throw VaultError(.inputOutput, "\(file.path) changed while it was read")
-    }
+    guard file.isUnchanged else { throw VaultError(.inputOutput, "\(file.path) changed while it was read") }
   }
 
   /// Exactly so many bytes.

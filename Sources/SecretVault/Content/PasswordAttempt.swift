@@ -10,7 +10,6 @@ package struct PasswordAttempt: Hashable, Sendable {
   /// log2 of scrypt's N, to tell the user how long a try takes.
   package let logarithm: Int
 
-  /// Nobody has answered.
   var unanswered: VaultError {
     number > 1
       ? Self.allWrong
@@ -19,12 +18,10 @@ package struct PasswordAttempt: Hashable, Sendable {
         hint: Self.hint)
   }
 
-  /// No answer was right.
   static var allWrong: VaultError {
     VaultError(.wrongPassword, "that is not the password of this secret; nothing was written", hint: hint)
   }
 
-  /// There is too little memory to try it.
   var outOfMemory: VaultError {
     VaultError(
       .other,

@@ -1,14 +1,13 @@
-package import ShamirKit
-package import Sodium
+import ShamirKit
+import Sodium
 import VaultProtocol
 
 /// A share that a peer gave, with its row checked but not yet verified against the commitments.
-package final class ReleasedShare: Sendable {
-  /// Who gave it.
-  package let peer: AskedHolder
-  package let share: KeyShare
+final class ReleasedShare: Sendable {
+  let peer: AskedHolder
+  let share: KeyShare
   /// Where its fragment's pieces come from.
-  package let pieces: any PieceSource
+  let pieces: any PieceSource
 
   init(peer: AskedHolder, share: consuming KeyShare, pieces: any PieceSource) {
     self.peer = peer
@@ -18,23 +17,19 @@ package final class ReleasedShare: Sendable {
 }
 
 /// Somewhere to read the pieces of one fragment, each verified against the fragment's root.
-package protocol PieceSource: Sendable {
+protocol PieceSource: Sendable {
   /// Whose it is; nil for this device.
   var holder: AskedHolder? { get }
-  /// The fragment's number.
   var index: UInt8 { get }
-  /// Hands out pieces `first` to `first + count − 1`, in order, verified, with their leaf hashes: each as it comes, so that those
-  /// before a failure aren't lost.
+  /// Hands out pieces `first` to `first + count − 1` in order, each as it comes, so that those before a failure aren't lost.
   func fetch(first: UInt64, count: Int, each: @Sendable (VerifiedPiece) -> Void) async throws(LinkFailure)
-  /// Ends the source.
   func close() async
 }
 
 /// A piece that belongs to its fragment.
-package struct VerifiedPiece: Sendable {
-  package let bytes: [UInt8]
-  /// Its leaf hash.
-  package let leaf: Digest
+struct VerifiedPiece: Sendable {
+  let bytes: [UInt8]
+  let leaf: Digest
 }
 
 extension ProvenPieceMessage {

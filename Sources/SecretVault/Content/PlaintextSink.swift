@@ -5,14 +5,12 @@ import VaultStore
 /// Decrypts a ciphertext and hands the verified plaintext to an output.
 struct PlaintextSink: ~Copyable, CiphertextSink {
   private var opener: PayloadOpener
-  /// Where the plaintext goes.
   var output: RecoveredOutput
-  /// Asked for the password of a payload that has one.
   private let passwords: PasswordSource
   /// What it means if the ciphertext doesn't decrypt.
   private let damaged: VaultError
 
-  /// A sink for `byteCount` bytes of ciphertext under `key`.
+  /// `byteCount` is of ciphertext.
   init(
     key: consuming SecretBytes, byteCount: UInt64, output: consuming RecoveredOutput,
     passwords: @escaping PasswordSource, damaged: VaultError = Self.madeWrong
@@ -43,7 +41,6 @@ struct PlaintextSink: ~Copyable, CiphertextSink {
     if opener.needsPassword { try await unlock() }
   }
 
-  /// Asks for passwords until one fits.
   private mutating func unlock() async throws {
     for number in 1...PasswordAttempt.limit {
       let attempt = PasswordAttempt(number: number, logarithm: opener.passwordLogarithm ?? 0)

@@ -3,7 +3,6 @@ import Sodium
 
 /// Bytes to be shared, of a length known before the first is read, because the encrypted payload begins with it.
 protocol PlaintextSource: AnyObject {
-  /// How many bytes there are.
   var byteCount: UInt64 { get }
   /// Fills the start of `buffer` and returns how much; 0 at the end.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
@@ -21,7 +20,6 @@ final class FileSource: PlaintextSource {
 
   var byteCount: UInt64 { file.byteCount }
 
-  /// Which file this is, and in which state.
   var fingerprint: FileFingerprint { file.fingerprint }
 
   /// At its end, looks whether all that was read was of one state: a file that was overwritten in place is as long as before.
@@ -67,7 +65,6 @@ struct FileFingerprint: Hashable, Sendable {
 final class SpooledSource: PlaintextSource {
   private let spool: EncryptedSpool
 
-  /// Reads `descriptor` to its end.
   init(descriptor: Int32, name: String, stagingFolder: String) throws {
     spool = try EncryptedSpool(name: name, stagingFolder: stagingFolder)
     var buffer: SecretBytes
@@ -75,13 +72,9 @@ final class SpooledSource: PlaintextSource {
       throw VaultError(.other, "no memory is left for \(name)")
     }
     while true {
-      let count = try buffer.withUnsafeMutableBytes { bytes in
-        try readDescriptor(descriptor, name, into: bytes)
-      }
+      let count = try buffer.withUnsafeMutableBytes { bytes in try readDescriptor(descriptor, name, into: bytes) }
       guard count > 0 else { break }
-      try buffer.withUnsafeBytes { bytes in
-        try spool.append(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
-      }
+      try buffer.withUnsafeBytes { bytes in try spool.append(UnsafeRawBufferPointer(rebasing: bytes[..<count])) }
     }
     try spool.finish()
   }

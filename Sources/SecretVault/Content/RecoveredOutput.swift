@@ -1,4 +1,3 @@
-import Glibc
 import SealedPayload
 import Sodium
 import VaultStore
@@ -33,8 +32,6 @@ struct RecoveredOutput: ~Copyable {
     self.destination = destination
     self.kind = kind
     self.notes = notes
-    header = nil
-    body = nil
   }
 
   /// Whether bytes have gone where they can't be taken back: to a pipe, for example.
@@ -73,7 +70,7 @@ struct RecoveredOutput: ~Copyable {
     case .outside(.file(let given, let may)): try open(given, overwrites: may)
     case .outside(.folder(let folder, let may)):
       originalName = facts.original
-      try open(folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)", overwrites: may)
+      try open(RecoveryDestination.path(of: name, in: folder), overwrites: may)
     case .outside(.descriptor): break
     case .memory(let limit): try prepare(opener, length, limit)
     case .spool(let spool): try spool.begin(opener)
@@ -103,9 +100,7 @@ struct RecoveredOutput: ~Copyable {
   }
 
   /// Takes memory for the whole body, of which the length is known now, and keeps the header.
-  private mutating func prepare(
-    _ opener: borrowing PayloadOpener, _ length: UInt64, _ limit: Int
-  ) throws {
+  private mutating func prepare(_ opener: borrowing PayloadOpener, _ length: UInt64, _ limit: Int) throws {
     guard length <= UInt64(clamping: limit), let count = Int(exactly: length) else {
       throw VaultError(
         .usage, "this secret has \(length) bytes, more than fit into memory here", hint: "write it to a file with -o")
@@ -120,7 +115,7 @@ struct RecoveredOutput: ~Copyable {
 
   private mutating func pass(_ bytes: UnsafeRawBufferPointer, at position: Int) throws {
     switch destination {
-    case .outside(.descriptor(let descriptor)): try Self.writeAll(bytes, to: descriptor)
+    case .outside(.descriptor(let descriptor)): try writeOutput(bytes, to: descriptor)
     case .outside: try write(bytes)
     case .memory: try keep(bytes, at: position)
     case .spool(let spool): try spool.append(bytes)
@@ -141,11 +136,7 @@ struct RecoveredOutput: ~Copyable {
   private mutating func write(_ bytes: UnsafeRawBufferPointer) throws {
     // Taken out while it is written: after a failure it is gone, and with it everything written.
     guard var open = file.take() else { return }
-    do {
-      try open.write(RawSpan(_unsafeBytes: bytes))
-    } catch {
-      throw Self.error(error, path)
-    }
+    do { try open.write(RawSpan(_unsafeBytes: bytes)) } catch { throw Self.error(error, path) }
     file = consume open
   }
 
@@ -156,7 +147,6 @@ struct RecoveredOutput: ~Copyable {
     return Written(path: path, name: name, originalName: originalName, byteCount: byteCount)
   }
 
-  /// What was written, and where.
   struct Written: Sendable {
     /// Nil for a descriptor, or memory.
     let path: String?
@@ -181,18 +171,6 @@ struct RecoveredOutput: ~Copyable {
     case .diskFull: VaultError(.inputOutput, "no room is left for \(path); nothing was written")
     case .notFound: VaultError(.inputOutput, "the folder of \(path) does not exist")
     default: VaultError(error)
-    }
-  }
-
-  private static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws {
-    var done = 0
-    while done < bytes.count {
-      let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw FileSource.failure("write", "the output", errno)
-      }
-      done += count
     }
   }
 }

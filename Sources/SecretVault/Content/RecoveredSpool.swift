@@ -15,19 +15,15 @@ package final class RecoveredSpool: @unchecked Sendable {
 
   init(stagingFolder: String) throws {
     spool = try EncryptedSpool(name: "the recovered secret", stagingFolder: stagingFolder)
-    header = nil
   }
 
-  /// Keeps the header, which is known now.
   func begin(_ opener: borrowing PayloadOpener) throws {
-    do {
-      header = try opener.withHeader { (header) throws(PayloadError) in try header.duplicate() }
-    } catch {
+    do { header = try opener.withHeader { (header) throws(PayloadError) in try header.duplicate() } } catch {
       throw VaultError(.other, "no memory is left for the recovered secret")
     }
   }
 
-  /// Adds verified bytes.
+  /// Bytes must have verified.
   func append(_ bytes: UnsafeRawBufferPointer) throws { try spool.append(bytes) }
 
   /// What is in it; once.

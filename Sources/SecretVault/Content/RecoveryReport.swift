@@ -1,14 +1,10 @@
-/// What happens while recovering.
 package enum RecoveryEvent: Sendable {
-  /// The secret that is being recovered.
   case started(SecretSummary)
-  /// The secret that is being recovered, from what is unlocked: no peer is asked.
+  /// The secret is recovered from what is unlocked: no peer is asked.
   case unlocked(SecretSummary)
-  /// A peer is being asked.
   case asking(peer: String)
   /// A peer's share verified; so many of so many.
   case share(peer: String, have: Int, need: Int)
-  /// A peer did not help, and why.
   case problem(peer: String, reason: String)
   /// A peer has a share, and waits for its user's word, or until this time in milliseconds since 1970.
   case waits(peer: String, until: Int64?)
@@ -18,7 +14,6 @@ package enum RecoveryEvent: Sendable {
 
 /// How a holder took part in a recovery.
 package struct HolderOutcome: Sendable {
-  /// What came of asking.
   package enum State: String, Sendable {
     /// Its share verified.
     case answered
@@ -33,29 +28,24 @@ package struct HolderOutcome: Sendable {
     /// It was not needed any more.
     case notNeeded
   }
-  /// The peer's local name.
   package let peer: String
-  /// What came of asking.
   package let state: State
   /// Why, in words.
   package let reason: String?
 }
 
-/// How recovering ended.
 package struct RecoveryReport: Sendable {
   package let secret: SecretSummary
-  /// The path written, or nil for a descriptor.
+  /// Nil for a descriptor.
   package let path: String?
   /// The original file name, sanitised.
   package let suggestedName: String
-  /// The original file name, where the file got another one for safety. Whatever its dealer wrote: to be escaped.
+  /// The original file name, where the file got another one for safety. The dealer's words: to be escaped.
   package var originalName: String?
-  /// Bytes written.
   package let byteCount: UInt64
-  /// One entry a peer that was asked.
+  /// One for each peer that was asked.
   package let holders: [HolderOutcome]
 
-  /// A report from its parts.
   package init(
     secret: SecretSummary, path: String?, suggestedName: String, byteCount: UInt64, holders: [HolderOutcome]
   ) {
@@ -69,8 +59,7 @@ package struct RecoveryReport: Sendable {
 
 extension RecoveredOutput.Written {
   func report(_ secret: SecretSummary, holders: [HolderOutcome]) -> RecoveryReport {
-    var report = RecoveryReport(
-      secret: secret, path: path, suggestedName: name, byteCount: byteCount, holders: holders)
+    var report = RecoveryReport(secret: secret, path: path, suggestedName: name, byteCount: byteCount, holders: holders)
     report.originalName = originalName
     return report
   }

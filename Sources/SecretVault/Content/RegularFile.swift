@@ -4,12 +4,12 @@ import Glibc
 final class RegularFile: Sendable {
   let descriptor: Int32
   let path: String
-  /// Its length when it was opened.
+  /// When it was opened.
   let byteCount: UInt64
   /// Which file this is, and in which state.
   let fingerprint: FileFingerprint
 
-  /// Opens a file; `hint` is what to do about one that isn't regular.
+  /// `hint` is what to do about a file that isn't regular.
   init(path: String, hint: String) throws {
     // Without O_NONBLOCK a named pipe that nobody writes to would hang here instead of being refused below.
     descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -42,13 +42,24 @@ final class RegularFile: Sendable {
 }
 
 /// Fills the start of `buffer` and returns how much; 0 at the end. Interruptions are hidden.
-func readDescriptor(
-  _ descriptor: Int32, _ name: String, into buffer: UnsafeMutableRawBufferPointer
-) throws -> Int {
+func readDescriptor(_ descriptor: Int32, _ name: String, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
   while true {
     let count = read(descriptor, buffer.baseAddress, buffer.count)
     if count >= 0 { return count }
     if errno == EINTR { continue }
     throw FileSource.failure("read", name, errno)
+  }
+}
+
+/// Writes all of `bytes` to the output that the user has named. Interruptions are hidden.
+func writeOutput(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws {
+  var done = 0
+  while done < bytes.count {
+    let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+    if count < 0 {
+      if errno == EINTR { continue }
+      throw FileSource.failure("write", "the output", errno)
+    }
+    done += count
   }
 }

@@ -9,8 +9,7 @@ package import WireCodec
 /// It is taken by the one request that shares it, so that nothing of it is left in memory while shares are delivered.
 package final class SecretContent: Sendable {
   /// Makes what stands in the clear beside the secret, from its id and its body.
-  package typealias HeaderExtensions =
-    @Sendable (SecretID, borrowing SecretBytes) throws -> Extensions
+  package typealias HeaderExtensions = @Sendable (SecretID, borrowing SecretBytes) throws -> Extensions
 
   struct Parts: ~Copyable, Sendable {
     let header: PayloadHeader
@@ -20,11 +19,8 @@ package final class SecretContent: Sendable {
 
   private let parts: Mutex<Parts?>
 
-  /// Takes a header, which says of what kind it is, and a body. `extensions` is asked for entries in the public, signed
-  /// header of the secret.
-  package init(
-    header: consuming PayloadHeader, body: consuming SecretBytes, extensions: HeaderExtensions? = nil
-  ) {
+  /// `extensions` is asked for entries in the public, signed header of the secret.
+  package init(header: consuming PayloadHeader, body: consuming SecretBytes, extensions: HeaderExtensions? = nil) {
     parts = Mutex(Parts(header: header, body: body, extensions: extensions))
   }
 

@@ -10,9 +10,7 @@ extension VaultCore {
   }
 
   /// Writes something to a file, which gets its name only when all is on the disk. Returns the path.
-  package func write(
-    _ content: borrowing SecretBytes, to path: String, overwrites: Bool
-  ) throws -> String {
+  package func write(_ content: borrowing SecretBytes, to path: String, overwrites: Bool) throws -> String {
     do {
       var file = try OutputFile(path: path, overwrites: overwrites, notes: OutputNotes(folders))
       try file.write(content.bytes)
@@ -23,11 +21,11 @@ extension VaultCore {
     return path
   }
 
-  /// Where it is noted what is on the clipboard.
+  /// Where what is on the clipboard is noted.
   package var clipboardFolder: String { folders.clipboardPath }
 
-  /// A hash by which this vault, and nobody else, knows something secret again.
+  /// A hash by which this vault alone recognises a secret.
   package func recognition(of secret: borrowing SecretBytes, salt: [UInt8]) throws -> [UInt8] {
-    return try keys.recognition(of: secret, salt: salt)
+    try keys.recognition(of: secret, salt: salt)
   }
 }

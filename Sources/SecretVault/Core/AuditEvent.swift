@@ -49,8 +49,7 @@ enum AuditEvent: String {
   var notifies: Bool {
     switch self {
     case .cardReplaced, .shareReceived, .shareReleased, .refused, .conflict, .holdersLow, .holdersLost,
-      .releaseRequested,
-      .depositRequested, .itemReceived, .itemOvertaken, .groupInvited, .messageReceived:
+      .releaseRequested, .depositRequested, .itemReceived, .itemOvertaken, .groupInvited, .messageReceived:
       true
     default: false
     }

@@ -1,11 +1,11 @@
 import VaultStore
 
-/// The share of the disk that stays free whatever others bring, however large their quotas are.
+/// The part of the disk that stays free whatever others bring, however large their quotas are.
 struct DiskReserve: Sendable {
   private let folders: VaultFolders
-  /// Bytes that stay free; nil for what nobody has set.
+  /// Bytes that stay free; nil if nobody has set them.
   private let byteCount: UInt64?
-  /// What stays free if nobody says otherwise: a twentieth of the disk, and no more than this.
+  /// Most bytes that stay free if nobody has set them: else a twentieth of the disk.
   static let most: UInt64 = 1 << 30
 
   init(_ folders: VaultFolders, byteCount: UInt64?) {
@@ -22,7 +22,7 @@ struct DiskReserve: Sendable {
 }
 
 extension VaultCore {
-  /// What stays free as it is set now. Settings that can't be read count as untouched.
+  /// As it is set now. Settings that can't be read count as untouched.
   var diskReserve: DiskReserve {
     DiskReserve(folders, byteCount: SettingKey.byteCount(settingValue(SettingKey.keepFree.rawValue)))
   }

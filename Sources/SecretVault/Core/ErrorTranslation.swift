@@ -24,7 +24,6 @@ extension VaultError {
     }
   }
 
-  /// A failure of the store in the words of a vault.
   package init(_ error: StoreError) {
     switch error {
     case .damaged:
@@ -39,7 +38,7 @@ extension VaultError {
     case .unknownRecipient:
       self.init(.refused, error.description, hint: "was the peer removed meanwhile? see `vault peer list`")
     case .notFound: self.init(.notFound, error.description)
-    case .alreadyExists: self.init(.other, error.description)
+    case .alreadyExists, .sodium: self.init(.other, error.description)
     case .invalid: self.init(.usage, error.description)
     case .passphraseRequired, .wrongPassphrase: self.init(.wrongPassphrase, error.description)
     case .wrongDevice:
@@ -54,7 +53,6 @@ extension VaultError {
       self.init(
         .inputOutput, error.description, hint: "a tmpfs on /dev/shm will do, or hand in the text by - or a file")
     case .tooNew: self.init(.other, error.description, hint: "update vault on this device")
-    case .sodium: self.init(.other, error.description)
     }
   }
 
@@ -85,7 +83,6 @@ func offPool<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) as
   }
 }
 
-/// Random bytes in secret memory.
 func freshSecret(_ count: Int) throws -> SecretBytes {
   do { return try SecretBytes(random: count) } catch {
     throw VaultError(.other, "no secret memory is left on this device")

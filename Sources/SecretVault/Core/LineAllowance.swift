@@ -3,7 +3,6 @@ import Synchronization
 
 /// Keeps a peer from filling the logs: of what it can cause at will, some lines a minute are written, and the rest is counted.
 final class LineAllowance: Sendable {
-  /// Lines of one peer that are written each minute.
   static let perMinute = 60
   private static let minute = 60_000.0
 

@@ -3,7 +3,7 @@ package import VaultProtocol
 
 /// Why a peer could not do what it was asked, in the words that follow its name.
 package struct LinkFailure: Error, Hashable, Sendable {
-  /// Kinds that decide what happens next.
+  /// Decides what happens next.
   package enum Kind: String, Hashable, Sendable {
     /// No answer at any address, or none known: it may be asked again later.
     case unreachable
@@ -27,16 +27,13 @@ package struct LinkFailure: Error, Hashable, Sendable {
   package let kind: Kind
   /// What happened, to be read after the peer's name.
   package let reason: String
-  /// What to do about it.
   package let hint: String?
   /// The peer's own reason, if it gave one.
   package let refusal: RefusalReason?
   /// Milliseconds after which the peer does what it was asked for, if it said so.
   package let wait: Int64?
 
-  init(
-    _ kind: Kind, _ reason: String, hint: String? = nil, refusal: RefusalReason? = nil, wait: Int64? = nil
-  ) {
+  init(_ kind: Kind, _ reason: String, hint: String? = nil, refusal: RefusalReason? = nil, wait: Int64? = nil) {
     self.kind = kind
     self.reason = reason
     self.hint = hint
@@ -44,24 +41,22 @@ package struct LinkFailure: Error, Hashable, Sendable {
     self.wait = wait
   }
 
-  /// A failure of this device.
   init(local error: any Error) {
     let error = VaultError(error)
     self.init(.local, error.reason, hint: error.hint)
   }
 
   static func refused(_ reason: RefusalReason) -> LinkFailure {
-    let hint =
+    let hint: String? =
       reason == .bluetoothLimit
-      ? "use the network, or have its user allow more: `vault settings set ble-limit`" : nil as String?
+      ? "use the network, or have its user allow more: `vault settings set ble-limit`" : nil
     return LinkFailure(.refused, "refused: \(reason.explanation)", hint: hint, refusal: reason)
   }
 
   /// A release that was refused. Some holders only want time, or their user's word.
   static func refused(_ refusal: Refusal) -> LinkFailure {
     switch refusal.reason {
-    case .userAsked:
-      LinkFailure(.refused, "asks its user; run it again later", refusal: refusal.reason)
+    case .userAsked: LinkFailure(.refused, "asks its user; run it again later", refusal: refusal.reason)
     case .releaseDelayed:
       LinkFailure(
         .refused, "releases it in \(DurationText.words(Int64(clamping: refusal.wait))) unless vetoed",
@@ -79,19 +74,20 @@ package struct LinkFailure: Error, Hashable, Sendable {
   /// The session ended, in good order or not, before everything was said.
   static let hungUp = LinkFailure(.cutOff, "ended the connection in the middle")
 
-  /// More than the user lets go over Bluetooth.
+  static let notAsked = LinkFailure(.misbehaved, "answered something that was not asked")
+
   static func tooLargeForBluetooth(_ byteCount: UInt64, limit: UInt64) -> LinkFailure {
     LinkFailure(
       .refused, "would have to take \(byteCount) bytes over Bluetooth, where the setting ble-limit allows \(limit)",
       hint: "use the network, or allow more: `vault settings set ble-limit \(byteCount)`")
   }
 
-  /// This failure of somebody who is asked by parcel as well.
+  /// The same of somebody who is asked by parcel as well.
   var askedByParcel: LinkFailure {
     LinkFailure(kind, reason + "; asked by parcel", hint: hint, refusal: refusal, wait: wait)
   }
 
-  /// This failure with what came of another way to the same peer.
+  /// The same, with what came of Bluetooth to the same peer.
   func and(_ other: LinkFailure) -> LinkFailure {
     LinkFailure(
       kind, reason + "; over Bluetooth: " + other.reason, hint: hint ?? other.hint, refusal: refusal, wait: wait)
@@ -101,16 +97,13 @@ package struct LinkFailure: Error, Hashable, Sendable {
     LinkFailure(.refused, "refused: its program is too old for this", hint: "ask \(peer) to update vault")
   }
 
-  static func refusal(of peer: String, unknownKey: Void) -> LinkFailure {
-    LinkFailure(
-      .unknownHere, "has not imported your key",
-      hint: "show \(peer) the QR code of `vault id`, to be added there with `vault peer add`, and try again")
-  }
-
   /// A failed session, told as a fact about the peer.
   init(_ error: SessionError, peer: String) {
     switch error {
-    case .refusedUnknownKey: self = .refusal(of: peer, unknownKey: ())
+    case .refusedUnknownKey:
+      self.init(
+        .unknownHere, "has not imported your key",
+        hint: "show \(peer) the QR code of `vault id`, to be added there with `vault peer add`, and try again")
     case .transport(.unreachable(let why)): self.init(.unreachable, "unreachable: \(why)")
     case .transport(.timedOut), .timedOut: self.init(.unreachable, "did not answer in time")
     case .transport(.lost(let why)): self.init(.cutOff, "was cut off in the middle: \(why)")
@@ -155,8 +148,4 @@ package func shellQuoted(_ name: String) -> String {
   // Scalars, not characters: a quote with a combining mark behind it is still one to the shell.
   let parts = name.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false)
   return (isOption ? "-- " : "") + "'" + parts.map { String($0) }.joined(separator: "'\\''") + "'"
-}
-
-extension LinkFailure {
-  static let notAsked = LinkFailure(.misbehaved, "answered something that was not asked")
 }

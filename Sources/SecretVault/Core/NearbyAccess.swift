@@ -2,7 +2,6 @@ package import PeerAuth
 
 /// What it takes to find a peer over Bluetooth.
 package struct NearbyAccess: Sendable {
-  /// Recognises it.
   package let beacon: BeaconKey
   /// The adapters that the setting names.
   package let adapters: String

@@ -10,12 +10,12 @@ package enum ReleasePolicy: Hashable, Sendable {
   /// So many milliseconds pass after the first request without a veto.
   case delay(Int64)
 
-  /// The shortest delay: one second.
-  package static let shortestDelay: Int64 = 1000
-  /// The longest delay: a year.
-  package static let longestDelay: Int64 = 365 * 86_400_000
+  /// One second.
+  private static let shortestDelay: Int64 = 1000
+  /// A year.
+  static let longestDelay: Int64 = 365 * 86_400_000
 
-  /// The policy in a text: `auto`, `ask` or `delay:2d`.
+  /// Of `auto`, `ask` or `delay:2d`.
   package init?(_ text: String) {
     switch text {
     case "auto": self = .auto
@@ -30,7 +30,6 @@ package enum ReleasePolicy: Hashable, Sendable {
     }
   }
 
-  /// `auto`, `ask` or `delay:2d`.
   package var text: String {
     switch self {
     case .auto: "auto"

@@ -1,55 +1,30 @@
-/// Every setting, its default, what it accepts and what it means.
+/// Every setting, its default, what it accepts and, by ``explanation``, what it means.
 package enum SettingKey: String, CaseIterable, Sendable {
-  /// Where the daemon listens.
   case listen
-  /// The command that is told of events.
   case notifyCommand = "notify-command"
-  /// Most bytes kept for one peer.
   case quotaBytes = "quota-bytes"
-  /// Most shares kept for one peer.
   case quotaShares = "quota-shares"
-  /// Bytes of the disk that stay free whatever others bring.
   case keepFree = "keep-free"
-  /// How often the daemon checks who could help to recover each secret.
   case checkInterval = "check-interval"
-  /// Whether the user is asked before a share is kept for a peer.
   case confirmSharing = "confirm-sharing"
-  /// How long the user has to answer.
   case confirmTime = "confirm-time"
-  /// How shares are released where a secret has no policy of its own.
   case releasePolicy = "release-policy"
-  /// Most secrets whose shares are released to one peer in a day.
   case releaseLimit = "release-limit"
-  /// How long what is unlocked stays so.
   case agentTimeout = "agent-timeout"
-  /// When the clipboard is wiped.
   case clipboardSeconds = "clipboard-seconds"
-  /// Whether the holders of a secret are introduced to one another.
   case introductions
-  /// Whether Bluetooth is used.
   case ble
-  /// Which of this machine's adapters.
   case bleAdapter = "ble-adapter"
-  /// Most bytes that go to one peer over Bluetooth at once.
   case bleLimit = "ble-limit"
-  /// Whether messages go to their recipients, and by carriers, only.
   case pigeonsOnly = "pigeons-only"
-  /// Whether senders are told that their messages were read.
   case readReceipts = "read-receipts"
-  /// Whether parcels are carried for others.
   case carry
-  /// Most bytes carried at once.
   case carryBytes = "carry-bytes"
-  /// Most bytes taken to be carried in a day.
   case carryDay = "carry-day"
-  /// Most bytes carried for one peer.
   case carryPeer = "carry-peer"
-  /// The battery's charge below which nothing is carried.
   case carryBattery = "carry-battery"
-  /// When enough was carried for others.
   case carryFairShare = "carry-fair-share"
 
-  /// The value when nobody sets one.
   package var defaultValue: String {
     switch self {
     case .listen: "0.0.0.0:4721"
@@ -57,23 +32,19 @@ package enum SettingKey: String, CaseIterable, Sendable {
     case .quotaBytes: "64G"
     case .quotaShares: "10000"
     case .keepFree: Self.automatic
-    case .checkInterval: "off"
-    case .confirmSharing: "off"
+    case .checkInterval, .confirmSharing, .ble, .pigeonsOnly, .carryFairShare: Self.off
     case .confirmTime: "60s"
     case .releasePolicy: "auto"
     case .releaseLimit: "0"
     case .agentTimeout: "10m"
     case .clipboardSeconds: "120"
-    case .ble: "off"
     case .bleAdapter: "all"
     case .bleLimit: "100000"
-    case .pigeonsOnly: Self.off
     case .introductions, .readReceipts, .carry: Self.on
     case .carryBytes: "64M"
     case .carryDay: "128M"
     case .carryPeer: "16M"
     case .carryBattery: "20"
-    case .carryFairShare: Self.off
     }
   }
 
@@ -133,18 +104,14 @@ package enum SettingKey: String, CaseIterable, Sendable {
       guard Self.byteCount(value) != nil else {
         throw VaultError(.usage, "\(rawValue) must be a number of bytes such as 500M or 10G, not '\(value)'")
       }
-    case .quotaShares:
-      guard let count = Int(value), (0...1_000_000).contains(count) else {
-        throw VaultError(.usage, "\(rawValue) must be a number from 0 to 1000000, not '\(value)'")
-      }
+    case .quotaShares, .releaseLimit: try validate(value, in: 0...1_000_000)
     case .keepFree:
       guard value == Self.automatic || Self.byteCount(value) != nil else {
         throw VaultError(.usage, "\(rawValue) must be auto, or a number of bytes such as 500M or 10G, not '\(value)'")
       }
     case .checkInterval:
-      guard value == "off" || Self.interval(value) != nil else {
-        throw VaultError(
-          .usage, "\(rawValue) must be off, or a time from 1m to 365d such as 12h or 1d, not '\(value)'")
+      guard value == Self.off || Self.interval(value) != nil else {
+        throw VaultError(.usage, "\(rawValue) must be off, or a time from 1m to 365d such as 12h or 1d, not '\(value)'")
       }
     case .bleAdapter:
       guard Self.isAdapter(value) else {
@@ -161,10 +128,7 @@ package enum SettingKey: String, CaseIterable, Sendable {
         throw VaultError(
           .usage, "\(rawValue) must be a number of bytes such as 500K or 64M, at most 1T, not '\(value)'")
       }
-    case .carryBattery:
-      guard let percent = Int(value), (0...100).contains(percent) else {
-        throw VaultError(.usage, "\(rawValue) must be a number from 0 to 100, not '\(value)'")
-      }
+    case .carryBattery: try validate(value, in: 0...100)
     case .carryFairShare:
       guard value == Self.off || Self.fairShare(value) != nil else {
         throw VaultError(
@@ -182,28 +146,25 @@ package enum SettingKey: String, CaseIterable, Sendable {
       guard ReleasePolicy(value) != nil else {
         throw VaultError(.usage, "\(rawValue) must be auto, ask, or delay: and a time such as delay:2d, not '\(value)'")
       }
-    case .releaseLimit:
-      guard let count = Int(value), (0...1_000_000).contains(count) else {
-        throw VaultError(.usage, "\(rawValue) must be a number from 0 to 1000000, not '\(value)'")
-      }
     case .agentTimeout:
       guard Self.milliseconds(value) != nil else {
         throw VaultError(
           .usage, "\(rawValue) must be a time of up to 30 days such as 90s, 10m or 2h, or 0, not '\(value)'")
       }
-    case .clipboardSeconds:
-      guard let count = Int(value), (1...3600).contains(count) else {
-        throw VaultError(.usage, "\(rawValue) must be a number from 1 to 3600, not '\(value)'")
-      }
+    case .clipboardSeconds: try validate(value, in: 1...3600)
     }
   }
 
-  /// What `listen` says when nobody is answered, and others when something is not done.
+  private func validate(_ value: String, in range: ClosedRange<Int>) throws {
+    guard let number = Int(value), range.contains(number) else {
+      throw VaultError(
+        .usage, "\(rawValue) must be a number from \(range.lowerBound) to \(range.upperBound), not '\(value)'")
+    }
+  }
+
   package static let off = "off"
-  /// What settings say when nobody has chosen.
-  static let automatic = "auto"
-  /// What settings say when something is done.
   package static let on = "on"
+  static let automatic = "auto"
   /// Milliseconds that a user may have to answer.
   static let confirmTimes: ClosedRange<Int64> = 5000...600_000
 
@@ -295,4 +256,9 @@ package enum SettingKey: String, CaseIterable, Sendable {
     let milliseconds = number * unit
     return milliseconds <= 365 * 86_400_000 ? milliseconds : nil
   }
+}
+
+/// What is set in a settings file.
+extension [String: String] {
+  func value(of key: SettingKey) -> String { self[key.rawValue] ?? key.defaultValue }
 }

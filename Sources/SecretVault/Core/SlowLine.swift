@@ -1,5 +1,5 @@
-/// How long something may take that moves bytes: a minute, and what its bytes take at the slowest rate that is of use. A peer that sends or takes
-/// a byte now and then holds up nobody for long.
+/// How long something that moves bytes may take: a minute, and what its bytes take at the slowest rate that is of use. So a peer that moves a byte
+/// now and then holds up nobody for long.
 struct SlowLine: Sendable {
   /// Bytes a second below which a line is of no use.
   static let minimumRate = 32 << 10
@@ -18,7 +18,7 @@ struct SlowLine: Sendable {
   /// Milliseconds since it began.
   var elapsed: Double { environment.monotonic() - began }
 
-  /// So many bytes were moved, one way or the other.
+  /// In either direction.
   mutating func moved(_ count: Int) { byteCount += count }
 
   /// Throws if that took too long.

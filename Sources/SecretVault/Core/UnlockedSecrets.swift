@@ -5,9 +5,9 @@ package import VaultStore
 /// What is unlocked on this device just now: secrets whose file keys somebody, the agent in `vault daemon` as a rule, keeps
 /// in locked memory until they are locked, their time is over, or the machine sleeps.
 ///
-/// Everything here answers at once, and as if nothing were unlocked where nobody answers. To get at what a secret
-/// holds, don't decrypt it yourself: ``Recovering/recover(_:to:events:)`` looks here before it asks a peer, and so does everything
-/// that recovers into memory. These methods are for who must know *whether* that would ask peers.
+/// Everything here answers at once, and as if nothing were unlocked where nobody answers. To get at what a secret holds, don't decrypt it yourself:
+/// ``Recovering/recover(_:to:events:)``, and all that recovers into memory, looks here before it asks a peer. These methods are for who must know
+/// *whether* it would ask.
 package protocol UnlockedSecrets: Sendable {
   /// Ids of all secrets that are unlocked. Asking does not count as a use.
   func ids() -> Set<SecretID>
@@ -35,7 +35,6 @@ package struct UnlockedSecret: ~Copyable, Sendable {
   /// The ciphertext. It was checked against the dealer's roots when the secret was unlocked, and each chunk verifies under the key.
   package let ciphertext: CiphertextFile
 
-  /// An unlocked secret from its parts.
   package init(key: consuming SecretBytes, ciphertext: CiphertextFile) {
     self.key = key
     self.ciphertext = ciphertext
@@ -43,19 +42,11 @@ package struct UnlockedSecret: ~Copyable, Sendable {
 }
 
 /// Nothing is unlocked, and nothing can be.
-package struct NothingUnlocked: UnlockedSecrets {
-  /// The usual one where there is no agent.
-  package init() {}
-  /// None.
-  package func ids() -> Set<SecretID> { [] }
-  /// None.
-  package func fileKey(of id: SecretID) throws -> SecretBytes? { nil }
-  /// None.
-  package func secret(_ id: SecretID) throws -> UnlockedSecret? { nil }
-  /// Always refused.
-  package func prepare() throws { throw VaultError(.other, "nobody keeps secrets unlocked here") }
-  /// Always refused.
-  package func keep(_ secret: consuming UnlockedSecret, as id: SecretID) throws { try prepare() }
-  /// Does nothing.
-  package func lock(_ id: SecretID) {}
+struct NothingUnlocked: UnlockedSecrets {
+  func ids() -> Set<SecretID> { [] }
+  func fileKey(of id: SecretID) throws -> SecretBytes? { nil }
+  func secret(_ id: SecretID) throws -> UnlockedSecret? { nil }
+  func prepare() throws { throw VaultError(.other, "nobody keeps secrets unlocked here") }
+  func keep(_ secret: consuming UnlockedSecret, as id: SecretID) throws { try prepare() }
+  func lock(_ id: SecretID) {}
 }

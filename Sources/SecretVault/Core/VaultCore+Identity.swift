@@ -4,7 +4,6 @@ package import VaultStore
 import WireCodec
 
 extension VaultCore {
-  /// This device's card, fingerprint and texts.
   package func ownIdentity() throws -> OwnIdentity {
     let card = try ownCard()
     let beacon = try database.beaconKey()
@@ -12,19 +11,14 @@ extension VaultCore {
       let beaconBytes = beacon.withUnsafeBytes { Array($0) }
       let withBeacon = try identity.card(
         label: card.label, addresses: card.addresses, serial: card.serial, beaconKey: beaconBytes)
-      return OwnIdentity(
-        card: card, fingerprint: card.fingerprint, text: card.text(),
-        qrText: withBeacon.qrText())
+      return OwnIdentity(card: card, fingerprint: card.fingerprint, text: card.text(), qrText: withBeacon.qrText())
     } catch {
       throw VaultError(.damaged, "this device's card can't be drawn: \(error)")
     }
   }
 
-  /// Publishes other addresses in this device's card.
   package func setOwnAddresses(_ addresses: [PeerAddress]) throws -> OwnIdentity {
-    guard var record = try database.identity() else {
-      throw VaultError(.damaged, "the vault in \(folders.data) has no identity")
-    }
+    var record = try identityRecord()
     guard record.addresses != addresses.map(\.description) else { return try ownIdentity() }
     record.serial += 1
     record.addresses = addresses.map(\.description)
@@ -35,19 +29,23 @@ extension VaultCore {
     } catch {
       throw VaultError(.usage, "an address can't stand in a card: \(error)")
     }
-    let changed = record
-    try database.updateIdentity(changed)
+    try database.updateIdentity(record)
     return try ownIdentity()
   }
 
   /// The newest signed card of this device, without the beacon key.
   func ownCard() throws -> PeerCard {
-    guard let record = try database.identity() else {
-      throw VaultError(.damaged, "the vault in \(folders.data) has no identity")
-    }
+    let record = try identityRecord()
     do { return try cards.decode(record.card) } catch {
       throw VaultError(.damaged, "this device's card in \(folders.data) is damaged")
     }
+  }
+
+  private func identityRecord() throws -> IdentityRecord {
+    guard let record = try database.identity() else {
+      throw VaultError(.damaged, "the vault in \(folders.data) has no identity")
+    }
+    return record
   }
 
   /// The text form of this device's card, from the copy that needs no passphrase. Nil if there is none; throws if this device has not

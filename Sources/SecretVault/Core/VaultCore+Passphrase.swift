@@ -6,9 +6,7 @@ extension VaultCore {
   static func unlock(
     _ folders: VaultFolders, _ passphrase: () throws -> SecretBytes, _ stretched: () -> SecretBytes?
   ) throws -> VaultKeys {
-    guard try needsPassphrase(at: folders) else {
-      return try VaultKeys.unlock(folders, passphrase: nil)
-    }
+    guard try needsPassphrase(at: folders) else { return try VaultKeys.unlock(folders, passphrase: nil) }
     if let kept = stretched() {
       do { return try VaultKeys.unlock(folders, stretched: kept) } catch StoreError.wrongPassphrase {
         // It was made for another vault that was here before.

@@ -4,11 +4,7 @@ extension VaultCore {
   /// All settings in a fixed order.
   package func settings() throws -> [Setting] {
     let values = try settingsFile.load()
-    return SettingKey.allCases.map { key in
-      Setting(
-        key: key.rawValue, value: values[key.rawValue] ?? key.defaultValue, defaultValue: key.defaultValue,
-        explanation: key.explanation)
-    }
+    return SettingKey.allCases.map { Self.setting($0, values.value(of: $0)) }
   }
 
   /// Changes a setting; an empty value restores the default.
@@ -20,8 +16,7 @@ extension VaultCore {
 
   /// Changes several settings, or none if one of them isn't right.
   package func set(_ changes: [(key: String, value: String)]) throws -> [Setting] {
-    var known: [(key: SettingKey, value: String)] = []
-    for change in changes { known.append((try Self.settingKey(change.key), change.value)) }
+    let known = try changes.map { (key: try Self.settingKey($0.key), value: $0.value) }
     try change(known)
     return known.map { Self.setting($0.key, $0.value) }
   }
@@ -57,9 +52,7 @@ extension VaultCore {
 
   /// A setting's value now, or nil if the settings can't be read, for what must not become longer or weaker by that.
   package func verifiedSetting(_ key: SettingKey) -> String? {
-    do {
-      return try settingsFile.load()[key.rawValue] ?? key.defaultValue
-    } catch {
+    do { return try settingsFile.load().value(of: key) } catch {
       environment.log.error("the settings can't be read: \(error)")
       return nil
     }
@@ -67,24 +60,21 @@ extension VaultCore {
 
   /// A setting's value now. A settings file that is lost or doesn't verify counts as untouched, and the log says so: `vault
   /// settings list` shows the error. For what nobody loses anything by.
-  package func settingValue(_ key: String) -> String {
+  func settingValue(_ key: String) -> String {
     guard let key = SettingKey(rawValue: key) else { return "" }
     return verifiedSetting(key) ?? key.defaultValue
   }
 
   /// Most bytes, and most shares, kept for one peer; nil if the settings can't be trusted, and then nothing is taken.
   var quota: (bytes: UInt64, shares: Int)? {
-    guard let values = try? settingsFile.load() else { return nil }
-    func value(_ key: SettingKey) -> String { values[key.rawValue] ?? key.defaultValue }
-    guard let bytes = SettingKey.byteCount(value(.quotaBytes)), let shares = Int(value(.quotaShares)) else {
-      return nil
-    }
+    guard let values = try? settingsFile.load(), let bytes = SettingKey.byteCount(values.value(of: .quotaBytes)),
+      let shares = Int(values.value(of: .quotaShares))
+    else { return nil }
     return (bytes, shares)
   }
 
-  /// How Bluetooth is to be used, as the settings say now.
+  /// How Bluetooth is to be used.
   package struct NearbySettings: Hashable, Sendable {
-    /// Whether it is used at all.
     package let isOn: Bool
     /// The adapters: `all`, a name or an address.
     package let adapters: String
@@ -92,12 +82,12 @@ extension VaultCore {
     package let byteLimit: UInt64
   }
 
-  /// How Bluetooth is to be used. Settings that can't be read, or were damaged, leave it alone.
+  /// Settings that can't be read, or were damaged, leave Bluetooth alone.
   package func nearbySettings() -> NearbySettings {
-    let values = try? settingsFile.load()
-    func value(_ key: SettingKey) -> String { values?[key.rawValue] ?? key.defaultValue }
-    let isOn = values != nil && value(.ble) == SettingKey.on
+    let verified = try? settingsFile.load()
+    let values = verified ?? [:]
     return NearbySettings(
-      isOn: isOn, adapters: value(.bleAdapter), byteLimit: SettingKey.byteCount(value(.bleLimit)) ?? 0)
+      isOn: verified != nil && values.value(of: .ble) == SettingKey.on, adapters: values.value(of: .bleAdapter),
+      byteLimit: SettingKey.byteCount(values.value(of: .bleLimit)) ?? 0)
   }
 }

@@ -6,22 +6,22 @@ extension VaultCore {
   /// The same for the settings alone.
   package var settingsPulse: Pulse { listening(database.settingsPulse) }
 
-  /// Others' changes are noticed from before the first count on that anybody takes.
+  /// Others' changes are noticed before anybody takes the first count.
   private func listening(_ pulse: Pulse) -> Pulse {
     _ = database.hearsOthers()
     return pulse
   }
 
-  /// Before it is looked, so that whoever changes much makes nobody look without a pause: where somebody waits for it, elsewhere,
-  /// and where there was a change less than a second ago, too.
+  /// The pause before the look, lest whoever changes much make others look all the time: where somebody waits for it, elsewhere, and
+  /// elsewhere less than a second after another look.
   package static let settling = (
     hurried: Duration.milliseconds(20), usual: Duration.milliseconds(80), steady: Duration.milliseconds(900)
   )
-  /// After which it is looked in any case: usually, and where others' changes can't be noticed.
+  /// The longest time between looks: usually, and where others' changes can't be noticed.
   private static let longest = (usual: Duration.seconds(5), deaf: Duration.seconds(1))
 
-  /// Waits until the pulse, or that of all changes, is struck, if it wasn't since the count was this one; for a few seconds at
-  /// most. The count is to be taken before looking at what may change.
+  /// Waits until the pulse, if none is given that of all changes, is struck, unless it was since the count was this one; for a few seconds at most.
+  /// The count is to be taken before looking at what may change.
   package func wait(
     since count: UInt64, of pulse: Pulse? = nil, atMost limit: Duration? = nil, isHurried: Bool = false
   ) async throws {
@@ -46,7 +46,7 @@ extension VaultCore {
     try await sleep(isHurried ? Self.settling.hurried : isSteady ? Self.settling.steady : Self.settling.usual)
   }
 
-  /// Waits as long as the settings are such that this is so.
+  /// Returns when a change of settings has made the condition false.
   package func waitForSettings(while condition: () throws -> Bool) async throws {
     while true {
       let seen = settingsPulse.count

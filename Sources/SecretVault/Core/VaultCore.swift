@@ -15,9 +15,8 @@ package final class VaultCore: Sendable {
   private let requestNumbers = Mutex<UInt64>(0)
   let strangers = StrangerFilter()
   let allowance = LineAllowance()
-  /// Cards that were read before: the same few come in every session.
+  /// The same few cards come in every session.
   let cards = CardMemory()
-  /// Commitments to other holders' shares, which cost a multiplication a coefficient: computed on demand.
   let evaluations = EvaluationCache()
 
   init(
@@ -43,10 +42,8 @@ package final class VaultCore: Sendable {
     }
   }
 
-  /// The same for what a peer can cause as often as it likes: beyond an allowance its lines are counted, not written.
-  func recordUnlessTooMany(
-    _ event: AuditEvent, peer: PeerRecord, secret: SecretHeader? = nil, detail: String? = nil
-  ) {
+  /// Of what a peer can cause as often as it likes, lines beyond an allowance are counted, not written.
+  func recordUnlessTooMany(_ event: AuditEvent, peer: PeerRecord, secret: SecretHeader? = nil, detail: String? = nil) {
     guard mayWrite(of: peer) else { return }
     record(event, peer: peer, secret: secret, detail: detail)
   }
@@ -65,9 +62,7 @@ package final class VaultCore: Sendable {
   }
 
   /// Writes a line into the audit log, and tells the notification command if the event is one that it is told of.
-  func record(
-    _ event: AuditEvent, peer: PeerRecord? = nil, secret: SecretHeader? = nil, detail: String? = nil
-  ) {
+  func record(_ event: AuditEvent, peer: PeerRecord? = nil, secret: SecretHeader? = nil, detail: String? = nil) {
     let at = environment.now()
     let parts = [event.rawValue, peer?.name, secret?.id.description, detail].compactMap { $0 }
     environment.log.info("\(parts.joined(separator: " · "))")
@@ -104,7 +99,6 @@ extension VaultCore {
     }
   }
 
-  /// ``VaultError/init(_:namingSharesIn:)`` for this vault.
   func damage(_ error: StoreError) -> VaultError {
     VaultError(error, namingSharesIn: CompanionFiles(folders, keys: keys))
   }

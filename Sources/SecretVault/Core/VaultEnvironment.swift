@@ -23,10 +23,8 @@ package struct VaultEnvironment: Sendable {
   package var battery: @Sendable () -> Int? = { nil }
   /// What is unlocked just now, and where to unlock more.
   package var unlocked: any UnlockedSecrets = NothingUnlocked()
-  /// How long anything may take.
   package var deadlines = Deadlines()
 
-  /// An environment from its parts.
   package init(
     now: @escaping @Sendable () -> Int64,
     monotonic: @escaping @Sendable () -> Double,
@@ -53,8 +51,7 @@ package struct VaultEnvironment: Sendable {
     package var nextAddress: Duration = .milliseconds(250)
     /// Finding a peer in the room, connecting to it, and the handshake.
     package var nearby: Duration = .seconds(40)
-    /// How much longer than the network it is waited before the radio is used for a peer that has addresses: on the network
-    /// it will have answered.
+    /// How much later than the network the radio is tried for a peer that has addresses: by then the network has answered.
     package var headStart: Duration = .milliseconds(300)
     /// A session that says nothing, on the answering side.
     package var idle: Duration = .seconds(60)
@@ -66,7 +63,6 @@ package struct VaultEnvironment: Sendable {
     package var comeback: Duration = .seconds(2)
     /// How much longer a delivery may take than its bytes would at the slowest rate that is of use.
     package var slowDelivery: Duration = .seconds(60)
-    /// The usual choices.
     package init() {}
   }
 
@@ -74,18 +70,14 @@ package struct VaultEnvironment: Sendable {
   package struct Notification: Sendable {
     /// `share-received`, `share-released`, `refused`.
     package let event: String
-    /// The peer's local name.
     package let peer: String?
-    /// The secret's id.
     package let secret: String?
-    /// The secret's public description.
     package let description: String?
-    /// More words.
     package let detail: String?
     /// Milliseconds since 1970.
     package let at: Int64
 
-    /// Whether the user is asked something by it: it is told once only, and must not be lost among others.
+    /// Whether it asks the user something: it is told only once, and must not be lost among others.
     package var isQuestion: Bool {
       [AuditEvent.releaseRequested, .depositRequested, .groupInvited].contains { $0.rawValue == event }
     }

@@ -19,7 +19,6 @@ package struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
     case awaitingConsent
     /// A peer, or this device, said no.
     case refused
-    /// A peer could not be reached.
     case unreachable
     /// The vault needs a passphrase and none was given, or the one given is wrong.
     case wrongPassphrase
@@ -27,31 +26,24 @@ package struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
     case wrongPassword
     /// Stored or received data does not verify.
     case damaged
-    /// The output file is there already.
     case outputExists
     /// The user or a signal stopped it.
     case interrupted
     /// A file or folder could not be read or written, or the disk is full.
     case inputOutput
-    /// Anything else.
     case other
   }
 
-  /// What kind of failure.
   package let code: Code
-  /// What happened, to which file or peer.
   package let reason: String
-  /// What to do next, if there is something to do.
   package let hint: String?
 
-  /// An error with its advice.
   package init(_ code: Code, _ reason: String, hint: String? = nil) {
     self.code = code
     self.reason = reason
     self.hint = hint
   }
 
-  /// The reason, then the hint.
   package var description: String { hint.map { "\(reason)\n\($0)" } ?? reason }
 }
 

@@ -2,11 +2,11 @@ package import PeerAuth
 import Sodium
 import VaultStore
 
-/// What a vault does with Bluetooth: it knows whom it may look for, and what it shows itself.
+/// Whom a vault may look for over Bluetooth, and what it shows itself.
 extension Directory {
   /// What it takes to find a peer in the room; nil if Bluetooth is off, or the peer's card came without a beacon key.
   func nearbyAccess(to peer: PeerRecord) -> NearbyAccess? {
-    // The key by which somebody is recognised over Bluetooth its owner gives to peers alone.
+    // The key by which somebody is recognised over Bluetooth is given to peers alone.
     guard environment.connectNearby != nil, peer.introducer == nil else { return nil }
     let settings = core.nearbySettings()
     guard settings.isOn, let beacon = beacon(ofPeer: peer.digest) else { return nil }
@@ -23,7 +23,7 @@ extension Directory {
   private func beacon(ofPeer digest: Digest) -> BeaconKey? {
     do {
       guard let key = try database.beaconKey(ofPeer: digest) else { return nil }
-      do { return try BeaconKey(key) } catch { return nil }
+      return try? BeaconKey(key)
     } catch {
       environment.log.error("a peer's beacon key can't be read: \(error)")
       return nil

@@ -4,10 +4,7 @@ import VaultStore
 
 extension Directory {
   /// Whether this device knows no place to call on a peer, nor how to find it in the same room.
-  func listensNowhere(_ peer: PeerRecord) throws -> Bool {
-    let recipient = try recipient(peer)
-    return recipient.addresses.isEmpty && recipient.nearby == nil
-  }
+  func listensNowhere(_ peer: PeerRecord) throws -> Bool { try !recipient(peer).canBeCalled }
 
   // MARK: - Records
 
@@ -39,8 +36,7 @@ extension Directory {
 
   /// The beginning of a fingerprint or card digest that a user means; nil if it can't be one.
   ///
-  /// Only what is written like digits, to the last character, is looked for among them: a peer can choose its keys so that their digest begins
-  /// with the letters of somebody's name.
+  /// Every character must be a digit or separator: a peer can choose its keys so that their digest begins with the letters of somebody's name.
   static func digits(of reference: String) -> String? {
     let isNumber = reference.utf8.contains { (48...57).contains($0) }
     let separators: Set<Character> = [" ", "-", ":"]

@@ -29,7 +29,7 @@ extension Directory {
       description == reference || (!lowered.isEmpty && hexadecimal(id).hasPrefix(lowered))
     }
     let matches = listing.lines.filter { isMeant(SecretListing.bytes($0.id), listing.description(of: $0)) }
-    if matches.count == 1, let record = try record(SecretListing.bytes(matches[0].id)) {
+    if matches.count == 1, let record = try database.secret(SecretListing.bytes(matches[0].id)) {
       // The list was not verified, the record is.
       guard isMeant(record.id, record.description) else {
         throw VaultError(.damaged, "the list of secrets is damaged", hint: "name the secret by its id")
@@ -45,13 +45,9 @@ extension Directory {
       .notFound, "this device knows no secret named \(reference)", hint: "see what there is with `vault list`")
   }
 
-  private func record(_ id: [UInt8]) throws -> SecretRecord? {
-    try database.secret(id)
-  }
-
   func onlySecret() throws -> SecretRecord {
     let some = try database.secretIDs(limit: 2)
-    guard let id = some.first, let only = try record(id) else {
+    guard let id = some.first, let only = try database.secret(id) else {
       throw VaultError(.notFound, "this device holds no share of any secret")
     }
     guard some.count == 1 else {
@@ -82,10 +78,8 @@ extension Directory {
     return Dictionary(peers.map { ($0.digest, $0.name) }) { first, _ in first }
   }
 
-  /// A secret by its id, with its description or short id for sentences.
   func secretReference(_ id: [UInt8]) -> SecretReference {
-    let record = try? database.secret(id)
-    return SecretReference(id: hexadecimal(id), name: record?.description ?? hexadecimal(id.prefix(6)))
+    SecretReference(id, (try? database.secret(id))?.description)
   }
 
   /// Secrets of which a peer is known to have a share: those dealt here and delivered to it, and those it dealt.
@@ -94,18 +88,14 @@ extension Directory {
     return listing.lines.compactMap { line in
       let id = SecretListing.bytes(line.id)
       let isHeld = line.origin == .held ? listing.dealers[line.dealer] == peer.digest : given.contains(id)
-      guard isHeld else { return nil }
-      return SecretReference(
-        id: hexadecimal(id), name: listing.description(of: line) ?? hexadecimal(id.prefix(6)))
+      return isHeld ? SecretReference(id, listing.description(of: line)) : nil
     }
   }
 
   // MARK: - Rendering
 
   func summary(_ record: SecretRecord, names: [Digest: String]) throws -> SecretSummary {
-    let deliveries =
-      record.origin == .dealt
-      ? try database.deliveries(ofSecret: record.id) : nil
+    let deliveries = record.origin == .dealt ? try database.deliveries(ofSecret: record.id) : nil
     let dealer = record.origin == .dealt ? "you" : names[record.dealer] ?? Self.formerPeer
     return SecretSummary(
       id: hexadecimal(record.id), description: record.description, kind: SecretList.kind(record.kind),

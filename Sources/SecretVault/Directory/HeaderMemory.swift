@@ -31,6 +31,5 @@ final class HeaderMemory: Sendable {
     return header
   }
 
-  /// Headers that are remembered now.
   var count: Int { state.withLock { $0.headers.count } }
 }

@@ -1,7 +1,7 @@
 import Sodium
 import Synchronization
 
-/// How often this device calls where others' words send it. A dealer names whom it likes, at addresses that may be anybody's.
+/// Limits how often this device calls where a dealer's word sends it: the addresses may be anybody's.
 final class IntroducedDials: Sendable {
   /// Addresses of one card that are called: at home, in a private network, and by IPv6. A peer's are all called.
   static let addressLimit = 3

@@ -3,32 +3,27 @@ import Sodium
 
 /// A peer in this device's trust list.
 package struct PeerSummary: Hashable, Sendable {
-  /// How far the trust goes.
   package enum State: String, Hashable, Sendable {
     /// Imported; the other side has not yet shown that it holds the keys.
     case scanned
     /// It has proved its keys: in a session, or those that parcels need by parcel.
     case proven
   }
-  /// The local user's name for it.
   package let name: String
   /// The label that its own card carries.
   package let label: String
-  /// How far the trust goes.
   package let state: State
   /// 5×5 digits.
   package let fingerprint: String
   /// Digest over its three keys.
   package let cardDigest: String
-  /// Where it listens.
   package let addresses: [PeerAddress]
-  /// The card's text form.
   package let cardText: String
   /// Milliseconds since 1970.
   package let addedAt: Int64
   /// Milliseconds since 1970 of the last session, if there was one.
   package let lastSeenAt: Int64?
-  /// The peer that the user has said this is another device of.
+  /// The peer whose other device this is, by the user's word.
   package var deviceOf: String?
   /// Nil for a person's first device.
   var person: Digest?
@@ -39,16 +34,13 @@ package struct PeerSummary: Hashable, Sendable {
 
 /// What importing a card did.
 package struct PeerAddition: Sendable {
-  /// What importing a card did.
   package enum Change: String, Sendable { case added, updated, unchanged }
-  /// The peer as it is now.
   package let peer: PeerSummary
   package let change: Change
 }
 
 /// What removing a peer did and did not do.
 package struct PeerRemoval: Sendable {
-  /// The peer that was removed.
   package let peer: PeerSummary
   /// Secrets whose shares waited for it and were destroyed.
   package let destroyedDeliveries: [SecretReference]
@@ -64,14 +56,18 @@ package struct SecretReference: Hashable, Sendable {
   package let name: String
 }
 
+extension SecretReference {
+  init(_ id: [UInt8], _ description: String?) {
+    self.init(id: hexadecimal(id), name: description ?? hexadecimal(id.prefix(6)))
+  }
+}
+
 /// A session that worked.
 package struct PingReport: Sendable {
-  /// The peer that answered.
   package let peer: PeerSummary
-  /// Time from dialling to the end of the card proof, in milliseconds.
+  /// From dialling to the end of the card proof.
   package let handshakeMilliseconds: Double
-  /// Time of one message there and back, in milliseconds.
+  /// Of one message there and back.
   package let roundTripMilliseconds: Double
-  /// Address that answered.
   package let address: String
 }

@@ -1,26 +1,25 @@
-package import PeerAuth
+import PeerAuth
 
 /// A peer as sessions need it.
-package struct Recipient: Hashable, Sendable {
-  /// The local user's name for it.
-  package let name: String
-  package let keys: CardKeys
-  /// Where it listens.
-  package let addresses: [PeerAddress]
+struct Recipient: Hashable, Sendable {
+  let name: String
+  let keys: CardKeys
+  let addresses: [PeerAddress]
   /// How it is found in the same room; nil if Bluetooth is off here, or its card came without a beacon key.
-  package var nearby: NearbyAccess?
+  var nearby: NearbyAccess?
   /// Whether it is a peer, and not only somebody whom a peer has introduced.
-  package var isPeer = true
+  var isPeer = true
+  /// Whether this device knows a way to call on it.
+  var canBeCalled: Bool { !addresses.isEmpty || nearby != nil }
   /// Asked before each call at one of its addresses.
   var mayDial: @Sendable () -> Bool = { true }
 
   /// A recipient is who it is, wherever it is found.
-  package static func == (one: Recipient, other: Recipient) -> Bool {
+  static func == (one: Recipient, other: Recipient) -> Bool {
     one.name == other.name && one.keys == other.keys && one.addresses == other.addresses
   }
 
-  /// See `==`.
-  package func hash(into hasher: inout Hasher) {
+  func hash(into hasher: inout Hasher) {
     hasher.combine(keys)
     hasher.combine(addresses)
   }

@@ -5,23 +5,19 @@ package import VaultStore
 
 /// All secrets of a vault, newest first, packed: for lists of very many. ``summary(_:)`` unpacks one.
 package struct SecretList: Sendable {
-  /// The secrets as they are stored.
   package let listing: SecretListing
   /// The dealers' names here, by their places in ``listing``.
   package let dealers: [String]
-  /// Ids of the secrets that are unlocked just now.
   private let unlocked: Set<[UInt8]>
 
-  /// A list from its parts.
   package init(listing: SecretListing, dealers: [String], unlocked: Set<SecretID> = []) {
     self.listing = listing
     self.dealers = dealers
     self.unlocked = Set(unlocked.map(\.bytes))
   }
 
-  /// Whether a secret is unlocked just now.
   package func isUnlocked(_ line: SecretListing.Line) -> Bool {
-    // Rarely any are: no bytes are made of an id then.
+    // Rarely any is: then no bytes are made of an id.
     !unlocked.isEmpty && unlocked.contains(SecretListing.bytes(line.id))
   }
 
@@ -31,7 +27,6 @@ package struct SecretList: Sendable {
   /// The word for a kind: file, note, password, contact, key.
   package static func kind(_ number: UInt8) -> String { kinds[Int(number)] }
 
-  /// One secret by itself.
   package func summary(_ line: SecretListing.Line) -> SecretSummary {
     let isDealt = line.origin == .dealt
     return SecretSummary(

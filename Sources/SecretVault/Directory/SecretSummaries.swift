@@ -1,6 +1,5 @@
 /// A secret in the list.
 package struct SecretSummary: Hashable, Sendable {
-  /// Where it came from.
   package enum Origin: String, Hashable, Sendable { case dealt, held }
   /// 32 hexadecimal digits.
   package let id: String
@@ -8,13 +7,10 @@ package struct SecretSummary: Hashable, Sendable {
   package let description: String?
   /// What it is: file, note, password, contact, encryption key.
   package let kind: String
-  /// Where it came from.
   package let origin: Origin
   /// The dealer's name here, or its key's fingerprint if it is no peer any more; "you" is said by the caller.
   package let dealer: String
-  /// Shares needed.
   package let threshold: Int
-  /// Shares dealt.
   package let shareCount: Int
   /// This device's share, if it holds one.
   package let ownIndex: Int?

@@ -4,7 +4,7 @@ import Synchronization
 import VaultProtocol
 import VaultStore
 
-/// What comes by parcel. Everybody can make one and bring it: until a parcel was opened and its signature holds, nobody is to blame for it.
+/// What comes by parcel. Anybody can make and bring one: until it was opened and its signature holds, nobody is to blame for it.
 package final class Intake: Room {
   package let core: VaultCore
   let introductions: Introductions
@@ -30,6 +30,7 @@ package final class Intake: Room {
   private static let receivedBytesOfPeer = 64 << 20
   /// How long an answer isn't posted again, whatever comes.
   private static let answerRepetition = Post.parcelRepetition / 2
+
   /// Verifies a parcel that has come, and keeps it durably. Taking it again changes nothing. Throws only for this device's own faults: then it is
   /// to be tried again.
   package func takeParcel(_ encoded: [UInt8], by arrival: ParcelArrival) throws -> ParcelTaking {
@@ -194,9 +195,8 @@ package final class Intake: Room {
   private func settle(
     _ delivery: Int64, _ record: ParcelRecord, _ letter: ParcelLetter, _ peer: PeerRecord, _ arrival: ParcelArrival
   ) throws {
-    if let entry = try database.delivery(delivery),
-      entry.entry.kind == DeliveryKind.introduction
-    {
+    let entry = try database.delivery(delivery)
+    if let entry, entry.entry.kind == DeliveryKind.introduction {
       return try settle(introduction: entry, record, letter, peer, arrival)
     }
     let outcome: Result<Void, LinkFailure>
@@ -207,18 +207,20 @@ package final class Intake: Room {
     } catch {
       outcome = .failure(error)
     }
-    if let entry = try database.delivery(delivery),
-      entry.state == .waiting || entry.state == .refused, let id = entry.entry.secretID
-    {
+    if let entry, entry.state == .waiting || entry.state == .refused, let id = entry.entry.secretID {
       _ = try sharing.settle(entry, peer, id, entry.entry.index ?? 0, outcome, route: arrival.way.name)
     }
-    let isOpen = try database.delivery(delivery)?.state == .waiting
-    guard isOpen else { return try post.end(record) }
+    try finish(record, of: delivery)
+  }
+
+  /// Ends a request whose answer has settled the delivery.
+  private func finish(_ record: ParcelRecord, of delivery: Int64) throws {
+    guard try database.delivery(delivery)?.state == .waiting else { return try post.end(record) }
     // It may be sent again, but not at once.
     try post.change(record, content: .clear) { $0.state = .answered }
   }
 
-  /// What the holder says about the word on the others.
+  /// What the holder says about an introduction.
   private func settle(
     introduction entry: OutboxRecord, _ record: ParcelRecord, _ letter: ParcelLetter, _ peer: PeerRecord,
     _ arrival: ParcelArrival
@@ -232,8 +234,6 @@ package final class Intake: Room {
       }
     } catch { failure = error }
     if entry.state == .waiting { introductions.settle(introduction: entry, failure, route: arrival.way.name) }
-    let isOpen = try database.delivery(entry.id)?.state == .waiting
-    guard isOpen else { return try post.end(record) }
-    try post.change(record, content: .clear) { $0.state = .answered }
+    try finish(record, of: entry.id)
   }
 }

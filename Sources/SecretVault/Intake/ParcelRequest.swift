@@ -3,15 +3,12 @@ import Sodium
 import VaultProtocol
 import WireCodec
 
-/// What a request that came by parcel is about. It is about one thing, and says all that belongs to it.
+/// What a request that came by parcel is about: one thing, and all that belongs to it.
 enum ParcelRequest: Hashable, Sendable {
   /// A share to be kept, of the secret with this id as far as its header can be read.
   case deposit(secret: [UInt8]?)
-  /// A share that is asked for.
   case release(tag: Digest)
-  /// An item to be left for the user.
   case item
-  /// A dealer's word on the other holders of its secret.
   case introduction
 
   /// Most requests for pieces.
@@ -25,14 +22,8 @@ enum ParcelRequest: Hashable, Sendable {
     let rest = frames.dropFirst(2)
     switch frames[1].type {
     case Offer.type.rawValue:
-      for frame in rest.dropLast() where frame.type != Piece.type.rawValue { throw .unexpectedMessage(frame.type) }
-      guard let last = rest.last, last.type == DepositEnd.type.rawValue else {
-        throw .unexpectedMessage(rest.last?.type ?? 0)
-      }
-      let offer: Offer
-      do throws(WireError) { offer = try .decode(frames[1].bytes, limit: Offer.type.byteLimit) } catch {
-        throw .malformed(error)
-      }
+      try Self.check(rest, are: Piece.type, until: DepositEnd.type)
+      let offer: Offer = try Self.decode(frames[1])
       self = .deposit(secret: (try? SecretHeader(bytes: offer.header))?.id.bytes)
     case ReleaseRequest.type.rawValue:
       guard let proof = rest.first, proof.type == Possession.type.rawValue else {
@@ -42,21 +33,29 @@ enum ParcelRequest: Hashable, Sendable {
         throw .unexpectedMessage(frame.type)
       }
       guard rest.count <= 1 + Self.pieceRequestLimit else { throw .unexpectedMessage(PieceRequest.type.rawValue) }
-      let request: ReleaseRequest
-      do throws(WireError) { request = try .decode(frames[1].bytes, limit: ReleaseRequest.type.byteLimit) } catch {
-        throw .malformed(error)
-      }
+      let request: ReleaseRequest = try Self.decode(frames[1])
       self = .release(tag: request.tag)
     case ItemOffer.type.rawValue:
-      for frame in rest.dropLast() where frame.type != ItemPiece.type.rawValue { throw .unexpectedMessage(frame.type) }
-      guard let last = rest.last, last.type == ItemEnd.type.rawValue else {
-        throw .unexpectedMessage(rest.last?.type ?? 0)
-      }
+      try Self.check(rest, are: ItemPiece.type, until: ItemEnd.type)
       self = .item
     case Introduction.type.rawValue:
       guard rest.isEmpty else { throw .unexpectedMessage(rest.first?.type ?? 0) }
       self = .introduction
     default: throw .unexpectedMessage(frames[1].type)
+    }
+  }
+
+  /// Throws unless all frames are pieces but for the last, which is the end of them.
+  private static func check(
+    _ frames: ArraySlice<ParcelFrame>, are piece: MessageType, until end: MessageType
+  ) throws(ProtocolError) {
+    for frame in frames.dropLast() where frame.type != piece.rawValue { throw .unexpectedMessage(frame.type) }
+    guard let last = frames.last, last.type == end.rawValue else { throw .unexpectedMessage(frames.last?.type ?? 0) }
+  }
+
+  private static func decode<Message: PeerMessage>(_ frame: ParcelFrame) throws(ProtocolError) -> Message {
+    do throws(WireError) { return try Message.decode(frame.bytes, limit: Message.type.byteLimit) } catch {
+      throw .malformed(error)
     }
   }
 }

@@ -1,9 +1,8 @@
 import VaultProtocol
 
 /// Asking another holder for newer cards of those who hold the same secret.
-package struct CardExchange: Sendable {
+struct CardExchange: Sendable {
   /// What this device has, to be asked under this number.
   let request: @Sendable (UInt64) -> CardRequest?
-  /// Takes what has come.
   let take: @Sendable ([HolderCard]) -> Void
 }

@@ -11,9 +11,7 @@ package struct IntroducedHolder: Hashable, Sendable {
   package let fingerprint: String
   /// Digest over its three keys.
   package let cardDigest: String
-  /// Where it listens.
   package let addresses: [PeerAddress]
-  /// The card's text form.
   package let cardText: String
   /// Milliseconds since 1970 of the first introduction.
   package let introducedAt: Int64

@@ -9,8 +9,7 @@ struct KnownHolder {
   let digest: Digest
   /// Its newest card; nil for somebody who isn't known any more.
   let card: PeerCard?
-  /// Where it can be dialled.
-  var hasAddress = false
+  var canBeCalled = false
 
   /// The card as it may be handed on: signed by its owner, and without what is for peers alone.
   var handedOn: HolderCard? {
@@ -24,9 +23,7 @@ struct KnownHolder {
 extension Introductions {
   /// What goes behind the shares of a new secret: to each recipient the signed cards of the others. A card that only came as a QR code has no
   /// signature yet, and is handed on when its owner was met.
-  func introductions(
-    _ header: SecretHeader, _ recipients: [PeerRecord], first: Int
-  ) throws -> [NewOutboxRecord] {
+  func introductions(_ header: SecretHeader, _ recipients: [PeerRecord], first: Int) throws -> [NewOutboxRecord] {
     guard header.labels != nil, usesIntroductions else { return [] }
     var holders: [KnownHolder] = []
     if first > 1 { holders.append(KnownHolder(index: 1, digest: identity.keys.digest, card: try core.ownCard())) }
@@ -64,9 +61,8 @@ extension Introductions {
       payload: sealed, hasFragment: false, nextAttemptAt: now + OutboxRecord.lease, createdAt: now)
   }
 
-  /// Somebody's signed card has become known who holds shares of this device's secrets: the other holders hear of it. Before the card is kept:
-  /// whoever is killed in between learns it anew, and says it again. Throws if the card had better not be kept, as it would never be news
-  /// again.
+  /// The signed card of a holder of this device's secrets has become known: the other holders hear of it. Called before the card is kept: whoever is
+  /// killed in between learns it anew, and says it again. Throws if the card had better not be kept, as it would never be news again.
   func introduceLate(_ card: PeerCard) throws(StoreError) {
     for id in try database.secretsWithShare(for: card.keys.digest) {
       do {
@@ -82,9 +78,7 @@ extension Introductions {
 
   /// False if there is nothing to say of this secret.
   private func introduceLate(_ card: PeerCard, toHoldersOf id: [UInt8]) throws -> Bool {
-    guard let record = try database.secret(id), record.origin == .dealt else {
-      return false
-    }
+    guard let record = try database.secret(id), record.origin == .dealt else { return false }
     let header = try directory.header(of: record)
     guard header.labels != nil else { return false }
     let digest = card.keys.digest
@@ -102,8 +96,8 @@ extension Introductions {
     return true
   }
 
-  /// The user removes a peer: whoever hasn't heard yet that it holds shares of this device's secrets doesn't hear so any more. Before it is removed:
-  /// whoever is killed in between finds it still there, and removes it again.
+  /// The user removes a peer: whoever hasn't heard yet that it holds shares of this device's secrets won't. Called before it is removed: whoever is
+  /// killed in between finds it still there, and removes it again.
   func introduceNoMore(_ digest: Digest) throws {
     for waiting in try database.openIntroductions(besides: digest)
     where waiting.entry.recipient != digest {
@@ -144,49 +138,41 @@ extension Introductions {
       if let own = record.ownIndex {
         holders.append(KnownHolder(index: own, digest: identity.keys.digest, card: try core.ownCard()))
       }
-      let entries = try database.deliveries(ofSecret: record.id)
-      for entry in entries where entry.state != .cancelled {
+      for entry in try database.deliveries(ofSecret: record.id) where entry.state != .cancelled {
         guard let index = entry.entry.index else { continue }
         holders.append(try known(entry.entry.recipient, index, nil))
       }
     case .held:
-      for row in try database.introductions(ofSecret: record.id) {
-        guard row.state == .active else { continue }
+      for row in try database.introductions(ofSecret: record.id) where row.state == .active {
         holders.append(try known(row.digest, row.index, row))
       }
     }
     return holders.sorted { $0.index < $1.index }
   }
 
-  private func known(
-    _ digest: Digest, _ index: Int, _ row: IntroductionRecord?
-  ) throws -> KnownHolder {
+  private func known(_ digest: Digest, _ index: Int, _ row: IntroductionRecord?) throws -> KnownHolder {
     if let peer = try database.peer(digest) {
-      let recipient = try directory.recipient(peer)
       return KnownHolder(
         index: index, digest: digest, card: try directory.storedCard(peer),
-        hasAddress: !recipient.addresses.isEmpty || recipient.nearby != nil)
+        canBeCalled: try directory.recipient(peer).canBeCalled)
     }
     guard let row else { return KnownHolder(index: index, digest: digest, card: nil) }
     let card = try? card(of: row)
-    return KnownHolder(index: index, digest: digest, card: card, hasAddress: card?.addresses.isEmpty == false)
+    return KnownHolder(index: index, digest: digest, card: card, canBeCalled: card?.addresses.isEmpty == false)
   }
 
-  /// How many of the other holders this device knows, and how many of them it could dial: what a drill's answer says. `peer` has just proved
-  /// that it holds a share.
+  /// How many of the other holders this device knows, and how many of these it could dial, for a drill's answer. `peer` has just proved a share.
   func reach(of record: SecretRecord, beside peer: PeerRecord) throws -> HolderReach {
     var known: [Digest: Bool] = [:]
-    if let recipient = try? directory.recipient(peer) {
-      known[peer.digest] = !recipient.addresses.isEmpty || recipient.nearby != nil
-    }
+    if let recipient = try? directory.recipient(peer) { known[peer.digest] = recipient.canBeCalled }
     for holder in try knownHolders(of: record) where holder.card != nil && holder.digest != identity.keys.digest {
-      known[holder.digest] = known[holder.digest] == true || holder.hasAddress
+      known[holder.digest] = known[holder.digest] == true || holder.canBeCalled
     }
     // Shares of earlier programs came without cards; but who has proved one in a drill is known.
     if let drill = try database.drill(ofSecret: record.id) {
       for holder in drill.holders where known[holder.peer] == nil {
         guard let other = try database.peer(holder.peer) else { continue }
-        known[holder.peer] = try self.known(other.digest, Int(holder.index), nil).hasAddress
+        known[holder.peer] = try self.known(other.digest, Int(holder.index), nil).canBeCalled
       }
     }
     return HolderReach(known: known.count, dialable: known.values.count { $0 })
@@ -196,9 +182,7 @@ extension Introductions {
 
   /// What this device has of a secret's other holders: by it another holder knows which cards are news. Nil if it can't have any: its own
   /// has come with the session.
-  private func cardRequest(
-    _ request: UInt64, to peer: PeerRecord, about record: SecretRecord
-  ) throws -> CardRequest? {
+  private func cardRequest(_ request: UInt64, to peer: PeerRecord, about record: SecretRecord) throws -> CardRequest? {
     var known: [CardRequest.Known] = []
     for holder in try knownHolders(of: record)
     where holder.digest != identity.keys.digest && holder.digest != peer.digest {
@@ -206,7 +190,7 @@ extension Introductions {
         continue
       }
       // A card without a signature is worth one of the same serial that has one.
-      let serial = card.signature == nil ? card.serial &- (card.serial > 0 ? 1 : 0) : card.serial
+      let serial = card.signature == nil ? max(card.serial, 1) - 1 : card.serial
       known.append(CardRequest.Known(index: index, serial: serial))
     }
     let isDealer = record.origin == .held && record.dealer == peer.digest
@@ -226,10 +210,7 @@ extension Introductions {
       guard let card = holder.handedOn, cards.last?.index != card.index, let serial = holder.card?.serial else {
         continue
       }
-      switch serials[card.index] {
-      case .some(let known): if serial > known { cards.append(card) }
-      case .none: if isDealer { cards.append(card) }
-      }
+      if serials[card.index].map({ serial > $0 }) ?? isDealer { cards.append(card) }
     }
     return Cards(request: request.request, cards: Array(cards.prefix(HolderCard.countLimit)))
   }
@@ -251,11 +232,9 @@ extension Introductions {
       })
   }
 
-  /// Takes cards that another holder of a secret has handed on. Only the secret's dealer introduces anybody; of others, a newer card of
-  /// somebody who is known counts, by its owner's signature. Returns the digests of those whose card has changed.
-  func takeCards(_ cards: [HolderCard], about record: SecretRecord, from peer: PeerRecord) throws
-    -> [Digest]
-  {
+  /// Takes cards that another holder of a secret has handed on. Only the secret's dealer introduces anybody; from others, only newer cards of those
+  /// who are known count, by their owners' signatures. Returns the digests of those whose card has changed.
+  func takeCards(_ cards: [HolderCard], about record: SecretRecord, from peer: PeerRecord) throws -> [Digest] {
     guard usesIntroductions, record.origin == .held || !cards.isEmpty else { return [] }
     if record.origin == .held, peer.digest == record.dealer, peer.introducer == nil {
       let header = try directory.header(of: record)
@@ -263,7 +242,7 @@ extension Introductions {
       let checked: [(index: UInt8, card: PeerCard)]
       do {
         checked = try IntroductionBundle.check(
-          cards.filter { $0.index != own }, header: header, index: own, dealer: try storedKeys(peer),
+          cards.filter { $0.index != own }, header: header, index: own, dealer: try directory.storedCard(peer).keys,
           recipient: identity.keys)
       } catch {
         guard !cards.isEmpty else { return [] }
@@ -283,10 +262,6 @@ extension Introductions {
       changed.append(card.keys.digest)
     }
     return changed
-  }
-
-  private func storedKeys(_ peer: PeerRecord) throws(ProtocolError) -> CardKeys {
-    do { return try directory.storedCard(peer).keys } catch { throw .foreignCard("dealer") }
   }
 
   /// A newer card of a peer, by its own signature. Its name stays, and whether it has proved its keys.
@@ -310,20 +285,16 @@ extension Introductions {
 
   // MARK: - Keeping
 
-  /// What becomes of an introduction by a secret's dealer.
   enum IntroductionOutcome: Hashable {
     case kept
     case refused(RefusalReason)
   }
 
-  /// Keeps what the dealer of a secret says about its holders. Who was removed stays removed, and who is a peer a peer. A card with somebody else's
-  /// key is left out: its signature proves nothing of that key, and its owner could keep the others from one another by it.
-  func introduce(
-    _ holders: [(index: UInt8, card: PeerCard)], _ record: SecretRecord
-  ) throws -> IntroductionOutcome {
+  /// Keeps what the dealer of a secret says about its holders. Who was removed stays removed, and a peer stays a peer. A card with somebody else's
+  /// key is left out: its signature proves nothing about that key, and its owner could keep the others apart with it.
+  func introduce(_ holders: [(index: UInt8, card: PeerCard)], _ record: SecretRecord) throws -> IntroductionOutcome {
     guard usesIntroductions else { return .refused(.notAccepted) }
-    let peers = try database.peers()
-      .map { peer in try directory.storedCard(peer).keys }
+    let peers = try database.peers().map { peer in try directory.storedCard(peer).keys }
     let strangers = holders.filter { holder in
       !peers.contains { $0 != holder.card.keys && $0.sharesKey(with: holder.card.keys) }
     }

@@ -25,11 +25,10 @@ extension Introductions {
   /// Introductions that may go by parcel: not to who has said that it takes none.
   func introductionsForParcels(at now: Int64) throws -> [OutboxRecord] {
     guard usesIntroductions else { return [] }
-    return try database.waitingIntroductions()
-      .filter { $0.nextAttemptAt - now < Self.unwillingPause / 2 }
+    return try database.waitingIntroductions().filter { $0.nextAttemptAt - now < Self.unwillingPause / 2 }
   }
 
-  /// Notes what became of an introduction. What a holder doesn't take today, it may take another day: with a newer program, or another setting.
+  /// Notes what became of an introduction. What a holder refuses today it may take another day, with a newer program or another setting.
   func settle(introduction entry: OutboxRecord, _ failure: LinkFailure?, route: String) {
     let now = environment.now()
     do {

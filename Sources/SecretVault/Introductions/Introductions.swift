@@ -3,8 +3,8 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// Those whom dealers have introduced as holders of their secrets, and whom this device introduces to one another. Somebody who is a peer is a
-/// peer, whatever was said of it.
+/// Those whom dealers have introduced as holders of their secrets, and whom this device introduces to one another. A peer stays a peer, whatever is
+/// said of it.
 package final class Introductions: Room {
   package let core: VaultCore
   let directory: Directory
@@ -16,10 +16,9 @@ package final class Introductions: Room {
     self.directory = directory
   }
 
-  /// Whether introductions are kept, used and made. Settings that can't be read leave it at that they aren't.
+  /// Whether introductions are kept, used and made. If settings can't be read, they aren't.
   var usesIntroductions: Bool { core.verifiedSetting(.introductions) == SettingKey.on }
 
-  /// Whether the user has switched introductions off.
   package var areIntroductionsOff: Bool { core.settingValue(SettingKey.introductions.rawValue) == SettingKey.off }
 
   /// Whether holders of a secret that somebody else has dealt may be missing because introductions are off.
@@ -52,9 +51,9 @@ package final class Introductions: Room {
     guard !rows.isEmpty else { return [] }
     let dealers = try directory.peerNames()
     var names: [String: Int] = [:]
-    for row in rows { names[PeerName.skeleton(try label(of: row)), default: 0] += 1 }
+    for row in rows { names[PeerName.skeleton(try card(of: row).label), default: 0] += 1 }
     return try rows.map { row in
-      let label = try label(of: row)
+      let label = try card(of: row).label
       // Two of one name are told apart by their shares.
       let isAlone = names[PeerName.skeleton(label)] == 1 && !label.hasSuffix(")")
       return try peerRecord(row, isAlone ? label : "\(label) (share \(row.index))", dealers)
@@ -63,9 +62,7 @@ package final class Introductions: Room {
 
   /// Who it is that was introduced for a secret, or nil if it wasn't, was removed, or is a peer.
   func introducedHolder(_ card: Digest, of secret: [UInt8]) throws -> PeerRecord? {
-    guard try database.introduction(of: card, secret: secret) != nil else {
-      return nil
-    }
+    guard try database.introduction(of: card, secret: secret) != nil else { return nil }
     return try introducedHolders(of: secret).first { $0.digest == card }
   }
 
@@ -74,10 +71,8 @@ package final class Introductions: Room {
 
   /// Who it is that was introduced for any secret.
   func introducedHolder(_ card: Digest) throws -> PeerRecord? {
-    guard usesIntroductions,
-      let row = try database.introduction(of: card)
-    else { return nil }
-    return try peerRecord(row, label(of: row), directory.peerNames())
+    guard usesIntroductions, let row = try database.introduction(of: card) else { return nil }
+    return try peerRecord(row, self.card(of: row).label, directory.peerNames())
   }
 
   /// Whether somebody was introduced for any secret, and wasn't removed since.
@@ -86,14 +81,14 @@ package final class Introductions: Room {
     return (try? database.isIntroduced(card, mark: &mark)) == true
   }
 
-  /// Counts a session with somebody who was introduced, among those of a dealer that has room for it; nil if none has. Another one, who names it
-  /// as well, can't keep it out by what it has introduced besides.
+  /// Counts a session with somebody who was introduced among those of a dealer that has room for it; nil if none has. A dealer can't keep it out by
+  /// whomever else it introduces if another one names it too.
   func beginIntroducedSession(_ card: Digest) -> Digest? {
     let dealers = (try? database.introducers(of: card)) ?? []
     return dealers.first { introducedSessions.begin($0) }
   }
 
-  /// Whose a dialler's Noise key may be: a peer's, or that of somebody who was introduced. A trust list that doesn't verify trusts nobody.
+  /// Whose static key a dialler may have: a peer's, or that of somebody who was introduced. A trust list that doesn't verify trusts nobody.
   func recognise(noiseKey: [UInt8]) -> RecognisedDialler? {
     do {
       if let peer = try database.peer(noiseKey: noiseKey) {
@@ -108,15 +103,13 @@ package final class Introductions: Room {
     }
   }
 
-  /// A session with somebody who was introduced came about: its newest card counts, wherever it was introduced. At most one a minute: it is written
-  /// as often as there are secrets, and a stranger may have made them many.
+  /// A session with somebody who was introduced has begun: its newest card counts, wherever it was introduced. At most one a minute: it is written
+  /// once for each secret, of which a stranger may have made many.
   @discardableResult
   func metIntroduced(_ keys: CardKeys, _ card: PeerCard?) -> PeerRecord? {
     do {
       if let card {
-        try update(with: card) {
-          introducedCards.isNew(keys.digest.description, at: environment.monotonic())
-        }
+        try update(with: card) { introducedCards.isNew(keys.digest.description, at: environment.monotonic()) }
       }
       return try introducedHolder(keys.digest)
     } catch {
@@ -129,33 +122,25 @@ package final class Introductions: Room {
   func update(with card: PeerCard, if isAllowed: () -> Bool = { true }) throws {
     guard let bytes = try? card.published.encoded() else { return }
     let digest = card.keys.digest
-    let outdated = try database.introducedCards(of: digest, besides: bytes)
-      .filter { known in
-        guard let known = try? core.cards.decode(known) else { return false }
-        return (try? card.isUpdate(of: known)) == true
-      }
+    let outdated = try database.introducedCards(of: digest, besides: bytes).filter { known in
+      (try? card.isUpdate(of: core.cards.decode(known))) == true
+    }
     guard !outdated.isEmpty, isAllowed() else { return }
     try database.updateIntroductions(of: digest, replacing: outdated, with: bytes)
   }
 
-  /// The card under which somebody was introduced.
   func card(of row: IntroductionRecord) throws -> PeerCard {
     do { return try core.cards.decode(row.card) } catch {
       throw VaultError(.damaged, "the card of an introduced holder is damaged")
     }
   }
 
-  private func label(of row: IntroductionRecord) throws -> String { try card(of: row).label }
-
-  private func peerRecord(
-    _ row: IntroductionRecord, _ label: String, _ names: [Digest: String]
-  ) throws -> PeerRecord {
+  private func peerRecord(_ row: IntroductionRecord, _ label: String, _ names: [Digest: String]) throws -> PeerRecord {
     let card = try card(of: row)
     return PeerRecord(
       digest: row.digest, signingKey: card.keys.signing, noiseKey: card.keys.noise, boxKey: card.keys.box,
       name: IntroducedHolder.name(label, by: [names[row.dealer] ?? Directory.formerPeer]), card: row.card,
-      state: .scanned,
-      addedAt: row.addedAt, introducer: row.dealer)
+      state: .scanned, addedAt: row.addedAt, introducer: row.dealer)
   }
 
   // MARK: - For the user
@@ -163,17 +148,12 @@ package final class Introductions: Room {
   /// All who were introduced and are no peers, by name; those that the user has removed aren't among them.
   package func introducedHolders() throws -> [IntroducedHolder] {
     let names = try directory.peerNames()
-    let rows = try database.introductions()
-      .filter { counts($0) && names[$0.digest] == nil }
-    let holders = try Dictionary(grouping: rows, by: \.digest).values.map { rows in
-      try summary(rows, names)
-    }
+    let rows = try database.introductions().filter { counts($0) && names[$0.digest] == nil }
+    let holders = try Dictionary(grouping: rows, by: \.digest).values.map { rows in try summary(rows, names) }
     return holders.sorted { ($0.name, $0.cardDigest) < ($1.name, $1.cardDigest) }
   }
 
-  private func summary(
-    _ rows: [IntroductionRecord], _ names: [Digest: String]
-  ) throws -> IntroducedHolder {
+  private func summary(_ rows: [IntroductionRecord], _ names: [Digest: String]) throws -> IntroducedHolder {
     var newest = try card(of: rows[0])
     for row in rows.dropFirst() {
       let other = try card(of: row)

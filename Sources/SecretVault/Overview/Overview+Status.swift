@@ -23,9 +23,7 @@ extension Overview {
       requests: try consent.requests().filter { $0.state == .waiting }, nearby: core.nearbySettings())
   }
 
-  private func peers(
-    _ listing: SecretListing, _ drills: [[UInt8]: DrillRecord]
-  ) throws -> [VaultStatus.Peer] {
+  private func peers(_ listing: SecretListing, _ drills: [[UInt8]: DrillRecord]) throws -> [VaultStatus.Peer] {
     var holds: [Digest: Set<String>] = [:]
     for line in listing.lines where line.origin == .held {
       holds[listing.dealers[line.dealer], default: []].insert(hexadecimal(SecretListing.bytes(line.id)))

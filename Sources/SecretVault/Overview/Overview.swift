@@ -29,8 +29,7 @@ package final class Overview: Room {
     return list.listing.lines.map { list.summary($0) }
   }
 
-  /// The same, packed.
-  package func secretList() throws -> SecretList {
+  func secretList() throws -> SecretList {
     let listing: SecretListing
     do { listing = try database.listing() } catch { throw core.damage(error) }
     return try directory.secretList(of: listing)
@@ -55,7 +54,7 @@ package final class Overview: Room {
       summary: summary, ciphertextByteCount: header.dispersal.byteCount,
       fragmentByteCount: header.dispersal.fragmentByteCount, labels: header.labels,
       deliveries: try sharing.deliveries(of: record, names: names), headerDigest: header.digest.description,
-      conflictingHeadersFrom: evidence.map { names[$0.peer] ?? "a former peer" },
+      conflictingHeadersFrom: evidence.map { names[$0.peer] ?? Directory.formerPeer },
       listensNowhere: try sharing.holdersThatListenNowhere(record),
       lastCheck: try database.drill(ofSecret: record.id))
   }
@@ -70,8 +69,7 @@ package final class Overview: Room {
     let record = try directory.resolve(reference)
     let consequence = try consequence(of: record)
     let header = try? directory.header(of: record)
-    let now = environment.now()
-    _ = try database.deleteSecret(record.id, at: now)
+    _ = try database.deleteSecret(record.id, at: environment.now())
     if let id = try? SecretID(record.id) { environment.unlocked.lock(id) }
     self.record(.deleted, secret: header)
     return consequence
@@ -87,8 +85,9 @@ package final class Overview: Room {
   }
 
   private func consequence(of record: SecretRecord) throws -> DeletionConsequence {
-    let summary = try directory.summary(record, names: directory.peerNames())
-    let waiting = try sharing.deliveries(of: record, names: directory.peerNames()).filter {
+    let names = try directory.peerNames()
+    let summary = try directory.summary(record, names: names)
+    let waiting = try sharing.deliveries(of: record, names: names).filter {
       $0.state != .delivered && $0.state != .cancelled
     }
     let threshold = summary.threshold
@@ -121,9 +120,7 @@ package final class Overview: Room {
 
   /// What the last fire drill says about doing without this device's share.
   private func lastCheck(of record: SecretRecord) throws -> String? {
-    guard let drill = try database.drill(ofSecret: record.id) else {
-      return nil
-    }
+    guard let drill = try database.drill(ofSecret: record.id) else { return nil }
     let others = drill.holders.count { $0.isWhole }
     let age = max(0, environment.now() - drill.checkedAt)
     let counted = others == 1 ? "1 other holder" : "\(others) other holders"

@@ -1,11 +1,9 @@
 package import VaultStore
 
-/// What deleting a share means.
 package struct DeletionConsequence: Sendable {
   package let secret: SecretSummary
   /// Whether the secret can certainly not be recovered any more without this share, as far as this device knows.
   package let makesUnrecoverable: Bool
-  /// The consequence in one or two sentences.
   package let explanation: String
   /// Deliveries that still wait and would be destroyed.
   package let waitingDeliveries: [String]
@@ -15,7 +13,6 @@ package struct DeletionConsequence: Sendable {
 
 /// Everything known about a secret before it is recovered.
 package struct SecretDetails: Sendable {
-  /// The line of the list.
   package let summary: SecretSummary
   /// Bytes of the ciphertext: an upper bound of the file's size, padded.
   package let ciphertextByteCount: UInt64
@@ -31,7 +28,6 @@ package struct SecretDetails: Sendable {
   package let conflictingHeadersFrom: [String]
   /// Peers with a share who listen nowhere that this device knows: only where it is the dealer.
   package var listensNowhere: [String] = []
-  /// What the last check found.
   package var lastCheck: DrillRecord?
 }
 
@@ -43,8 +39,6 @@ package struct LogEntry: Sendable {
   package let event: String
   /// The peer's name at that time.
   package let peer: String?
-  /// The secret's id.
   package let secret: String?
-  /// More words.
   package let detail: String?
 }

@@ -2,7 +2,6 @@ package import VaultStore
 
 /// Where a device stands, without asking anybody.
 package struct VaultStatus: Sendable {
-  /// This device.
   package let identity: OwnIdentity
   /// The daemon, if one runs.
   package let daemon: DaemonLock.Running?
@@ -12,7 +11,7 @@ package struct VaultStatus: Sendable {
   package let secrets: [Secret]
   /// Ids of secrets that are damaged in the store, and left out of the others.
   package let damaged: [String]
-  /// Ids of secrets of which a holder that was introduced is damaged in the store, and left out until it is made anew.
+  /// Ids of secrets of which an introduced holder is damaged in the store, and left out until it is made anew.
   package let damagedIntroductions: [String]
   /// Shares that are on the disk and can't be served.
   package let lost: [LostShare]
@@ -22,7 +21,6 @@ package struct VaultStatus: Sendable {
   package let changedSettings: [Setting]
   /// What peers want and nobody has decided about.
   package let requests: [VaultRequest]
-  /// How Bluetooth is to be used.
   package let nearby: VaultCore.NearbySettings
 
   /// A peer, and what it has to do with this device's secrets.
@@ -39,7 +37,6 @@ package struct VaultStatus: Sendable {
 
   /// A secret, and what the last drill found.
   package struct Secret: Sendable {
-    /// The line of the list.
     package let summary: SecretSummary
     package let lastCheck: DrillRecord?
   }

@@ -16,9 +16,7 @@ package final class TrustList: Room {
   }
 
   /// Trusts a scanned card, or updates label and addresses of one with the same keys.
-  package func addPeer(
-    _ card: PeerCard, name: String?, deviceOf: String? = nil
-  ) throws -> PeerAddition {
+  package func addPeer(_ card: PeerCard, name: String?, deviceOf: String? = nil) throws -> PeerAddition {
     let digest = card.keys.digest
     let first = try deviceOf.map { reference in try directory.find(reference) }
     guard first?.digest != digest else {
@@ -62,11 +60,8 @@ package final class TrustList: Room {
       digest: digest, signingKey: card.keys.signing, noiseKey: card.keys.noise, boxKey: card.keys.box, name: chosen,
       card: bytes, state: .scanned, person: person, addedAt: environment.now())
     let beacon = try beacon(of: card)
-    do {
-      try database.addPeer(record, beaconKey: beacon)
-    } catch StoreError.alreadyExists {
-      throw VaultError(
-        .usage, "you have a peer named \(chosen) already", hint: "choose another name with --name")
+    do { try database.addPeer(record, beaconKey: beacon) } catch StoreError.alreadyExists {
+      throw VaultError(.usage, "you have a peer named \(chosen) already", hint: "choose another name with --name")
     } catch { throw error }
     self.record(.peerAdded, peer: record, detail: card.fingerprint)
     return PeerAddition(peer: try directory.summary(record), change: .added)
@@ -89,7 +84,6 @@ package final class TrustList: Room {
   private func refresh(
     _ known: PeerRecord, with card: PeerCard, _ bytes: [UInt8], name: String?, person: Digest?
   ) throws -> PeerAddition {
-    let before = known
     let stale = try directory.storedCard(known)
     // The picture may be older than what the peer has said since. Of the same serial, a signed card stays: it can be handed on.
     let isCurrent = card.serial >= stale.serial
@@ -109,7 +103,7 @@ package final class TrustList: Room {
       try database.setBeaconKey(ofPeer: known.digest, to: beacon)
     }
     let saysTheSame = !replaces || (card.label == stale.label && card.addresses == stale.addresses)
-    let isSame = changed.name == before.name && changed.person == before.person && saysTheSame
+    let isSame = changed.name == known.name && changed.person == known.person && saysTheSame
     if !isSame { record(.peerChanged, peer: changed) }
     return PeerAddition(peer: try directory.summary(changed), change: isSame ? .unchanged : .updated)
   }
@@ -128,17 +122,13 @@ package final class TrustList: Room {
     do { return try SecretBytes(copying: key.span.bytes) } catch { throw VaultError(.other, "no memory is left") }
   }
 
-  /// All peers by name.
   package func peers() throws -> [PeerSummary] {
-    try database.peers().map { record in
-      try directory.summary(record)
-    }
+    try database.peers().map { record in try directory.summary(record) }
   }
 
   /// One peer by name, or the start of its card digest or fingerprint.
   package func peer(_ reference: String) throws -> PeerSummary { try directory.summary(directory.find(reference)) }
 
-  /// Gives a peer another local name.
   package func renamePeer(_ reference: String, to name: String) throws -> PeerSummary {
     try Self.checkName(name)
     let peer = try directory.find(reference)
@@ -152,9 +142,7 @@ package final class TrustList: Room {
   }
 
   /// Says where a peer listens. An empty list falls back to the addresses in its card.
-  package func setPeerAddresses(
-    _ reference: String, to addresses: [PeerAddress]
-  ) throws -> PeerSummary {
+  package func setPeerAddresses(_ reference: String, to addresses: [PeerAddress]) throws -> PeerSummary {
     let peer = try directory.find(reference)
     let changed = try database.updatePeer(peer.digest) { $0.addresses = addresses.map(\.description) }
     record(.peerChanged, peer: changed, detail: "address")
@@ -166,12 +154,14 @@ package final class TrustList: Room {
     let peer = try directory.find(reference)
     let summary = try directory.summary(peer)
     let holds = try directory.secretsKnownHeld(by: peer)
-    // All of this before the trust ends: whoever is killed in between finds the peer still there, and removes it again. But what fails of it keeps
-    // nobody trusted.
+    // All of this before the trust ends: whoever is killed in between finds the peer still there, and removes it again. But a failure keeps nobody
+    // trusted.
     var failure: VaultError?
     do { try introductions.introduceNoMore(peer.digest) } catch { failure = VaultError(error) }
     do { try endInvitations(of: peer.digest) } catch { failure = failure ?? VaultError(error) }
-    do { try changeBeacon() } catch { failure = failure ?? VaultError(error) }
+    do { try database.replaceBeaconKey(freshSecret(PeerCard.beaconKeyByteCount)) } catch {
+      failure = failure ?? VaultError(error)
+    }
     let removed = try database.removePeer(peer.digest)
     record(.peerRemoved, peer: peer)
     // Another process may have named it to somebody in between.
@@ -183,23 +173,18 @@ package final class TrustList: Room {
       stillHolds: holds)
   }
 
-  /// Invitations to a peer and of it are worth nothing; whoever is in a group already stays there.
+  /// Invitations to a peer and by it are worth nothing any more; whoever is in a group already stays there.
   private func endInvitations(of peer: Digest) throws {
     _ = try database.changeGroupLetters { letters in
       letters.removeAll { $0.peer == peer && ($0.kind == .received || $0.node == nil) }
     }
   }
 
-  private func changeBeacon() throws {
-    let beacon = try freshSecret(PeerCard.beaconKeyByteCount)
-    try database.replaceBeaconKey(beacon)
-  }
-
   private func summaryOrDamage(_ peer: PeerRecord) throws(StoreError) -> PeerSummary {
     do { return try directory.summary(peer) } catch { throw .damaged("the card of \(peer.name)") }
   }
 
-  /// A session with a peer came about: it is proven, and its newest card counts.
+  /// A session with a peer has begun: it is proven, and its newest card counts.
   @discardableResult
   func met(_ keys: CardKeys, _ card: PeerCard?) -> PeerRecord? {
     var peer: PeerRecord?
@@ -230,7 +215,7 @@ package final class TrustList: Room {
     return peer
   }
 
-  /// A session that this device has opened came about.
+  /// A session that this device has opened has begun.
   func met(_ recipient: Recipient, _ card: PeerCard?) {
     if met(recipient.keys, card) == nil { introductions.metIntroduced(recipient.keys, card) }
   }
@@ -246,9 +231,7 @@ package final class TrustList: Room {
   }
 
   private static func checkName(_ name: String) throws {
-    guard !name.isEmpty, name.utf8.count <= 64 else {
-      throw VaultError(.usage, "a name must be 1 to 64 bytes long")
-    }
+    guard !name.isEmpty, name.utf8.count <= 64 else { throw VaultError(.usage, "a name must be 1 to 64 bytes long") }
     guard !name.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7f...0x9f).contains($0.value) }) else {
       throw VaultError(.usage, "a name can't contain control characters")
     }
