@@ -96,7 +96,10 @@ struct FactsFile {
   /// Nil if there is none yet.
   func read(_ id: String) throws -> GroupFacts? {
     let bytes: [UInt8]
-    do { bytes = try AtomicFile.read(path(id), limit: Self.byteLimit) } catch StoreError.notFound { return nil }
+    // The compiler crashes where what is thrown further isn't named.
+    do { bytes = try AtomicFile.read(path(id), limit: Self.byteLimit) } catch StoreError.notFound {
+      return nil
+    } catch { throw error }
     let key = try vault.core.groupKey(id)
     let opened: SecretBytes
     do { opened = try KeySealer(key).open(bytes, context: Self.context) } catch {

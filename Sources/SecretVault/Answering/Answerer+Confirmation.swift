@@ -83,7 +83,7 @@ extension Answerer {
       let elapsed = environment.monotonic() - began
       let left = Double(time) - elapsed
       let isOver = left <= 0
-      let state = try await offPool { try answerer.room.database.request(request.id)?.state }
+      let state = try await offPool { try room.database.request(request.id)?.state }
       if state != .waiting || isOver {
         if try await offPool({ try settle(request) }) { return nil }
         // The request was taken out of the list, by a newer one or a daemon that starts: nobody has said no.
