@@ -252,7 +252,7 @@ extension AccountExchange {
   private func isRepeat(_ message: PlainMessage, of known: KnownPlain) throws -> Bool {
     let isNamed = message.mark.archived != nil && known.mark.archived != nil
     let limit = isNamed ? Self.difference : Self.day
-    let isNear = (known.sentAt - limit...known.sentAt + limit).contains(message.sentAt)
+    let isNear = Messages.isNear(known.sentAt, message.sentAt, within: limit)
     guard isNear || isNamed && message.mark.archived == known.mark.archived else { return false }
     try add(message.mark, to: known, message)
     return true

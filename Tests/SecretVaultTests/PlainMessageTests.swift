@@ -51,6 +51,11 @@ extension VaultTests {
       #expect(try ada.messages.plainMessages(like: other, account: account, within: 1000).map(\.id) == [other.id])
     }
 
+    @Test(arguments: [(5, 7, true), (7, 5, true), (5, 8, false), (.min, .max, false), (.max, .max - 2, true)])
+    func `times are near each other, whatever they are`(_ one: Int64, _ other: Int64, _ isNear: Bool) {
+      #expect(SecretVault.Messages.isNear(one, other, within: 2) == isNear)
+    }
+
     @Test func `the oldest go first, however many wait`() throws {
       for number in 1...120 { try keep(message("text \(number)", number)) }
       let first = try ada.messages.plainWaiting(account)

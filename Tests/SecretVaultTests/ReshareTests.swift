@@ -52,6 +52,14 @@ extension VaultTests {
       #expect(Set(later.recipients) == ["ada", "cleo"])
     }
 
+    @Test func `a holder who is named twice counts once, which is said before anybody is asked`() async throws {
+      let world = try TestWorld(3)
+      let id = try await world.share([1, 2, 3], threshold: 2).id
+      let request = ReshareRequest(reference: id, threshold: 3, recipients: ["ben", "ben"])
+      let mistake = #expect(throws: VaultError.self) { try world[0].vault.recovering.planReshare(request) }
+      #expect(mistake?.code == .usage && mistake?.reason == "ben is named twice")
+    }
+
     @Test func `holders that are no peers are named, as they get none`() async throws {
       let circle = try await Circle()
       let ben = circle.world[1].vault

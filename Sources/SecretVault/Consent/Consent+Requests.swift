@@ -74,13 +74,13 @@ extension Consent {
     let end = environment.monotonic() + Self.takingTime / .milliseconds(1)
     while true {
       let (seen, left) = (core.pulse.count, end - environment.monotonic())
-      guard left > 0 else { break }
       guard let now = try database.request(request.id) else {
         // Gone: the share has arrived already, or whoever waited with it has given up.
         guard try database.secret(request.secretID) == nil else { return }
         break
       }
       guard now.state == .approved else { return }
+      guard left > 0 else { break }
       do { try await core.wait(since: seen, atMost: .milliseconds(left), isHurried: true) } catch { break }
     }
     // What came by parcel stays approved: it is taken up when parcels are answered next.

@@ -40,7 +40,7 @@ struct FragmentAssembly {
     while position < plan.stripeCount {
       let count = min(batch, plan.stripeCount - position)
       let arrived = arrivedAhead
-      var fetched = await ahead.value
+      var fetched = await Self.outcome(of: ahead)
       if Task.isCancelled { throw VaultError(.interrupted, "recovery was interrupted") }
       for slot in active.indices {
         while case .failure(let failure) = fetched.results[slot] {
@@ -49,7 +49,7 @@ struct FragmentAssembly {
           active[slot] = try await replace(active[slot], failure, due)
           decoder = try makeDecoder(active)
           let again = fetch([active[slot]], first: position, count: count, arrived, pace: fetched.pace)
-          fetched.results[slot] = await again.value.results.first ?? .failure(.hungUp)
+          fetched.results[slot] = await Self.outcome(of: again).results.first ?? .failure(.hungUp)
         }
       }
       let next = position + count
@@ -178,6 +178,15 @@ struct FragmentAssembly {
       byteCount: Int(count) * header.dispersal.maximumPieceByteCount, pace: pace, environment: environment,
       maySwitch: maySwitch, arrived: arrived)
     return Task { await fetch.run() }
+  }
+
+  /// Whoever ends the recovery ends what is fetched for it.
+  private static func outcome(of fetch: Task<BatchFetch.Outcome, Never>) async -> BatchFetch.Outcome {
+    await withTaskCancellationHandler {
+      await fetch.value
+    } onCancel: {
+      fetch.cancel()
+    }
   }
 }
 

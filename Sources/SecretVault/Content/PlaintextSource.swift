@@ -28,7 +28,7 @@ final class FileSource: PlaintextSource {
     done += UInt64(count)
     guard done < byteCount || file.isUnchanged else {
       throw VaultError(
-        .inputOutput, "\(file.path) was changed while it was read; nothing was shared",
+        .inputOutput, "\(file.path) was changed while it was read; nothing was done",
         hint: "do it again once nobody writes to it")
     }
     return count

@@ -14,6 +14,7 @@ package final class VaultCore: Sendable {
   let settingsFile: SettingsFile
   private let requestNumbers = Mutex<UInt64>(0)
   let strangers = StrangerFilter()
+  private let faults = StrangerFilter()
   let allowance = LineAllowance()
   /// The same few cards come in every session.
   let cards = CardMemory()
@@ -58,7 +59,7 @@ package final class VaultCore: Sendable {
 
   /// Says in the program's log what is wrong on this device: the same once a minute, as peers may cause it as often as they ask.
   func logFault(_ text: String) {
-    if strangers.isNew("fault: " + text, at: environment.monotonic()) { environment.log.error("\(text)") }
+    if faults.isNew(text, at: environment.monotonic()) { environment.log.error("\(text)") }
   }
 
   /// Writes a line into the audit log, and tells the notification command if the event is one that it is told of.

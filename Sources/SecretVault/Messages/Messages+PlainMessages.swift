@@ -174,12 +174,16 @@ extension Messages {
     let count = Int64(message.text.count)
     var found: [KnownPlain] = []
     for record in try database.messages(filter)
-    where record.byteCount == count
-      && (record.sentAt - difference...record.sentAt + difference).contains(message.sentAt)
-    {
+    where record.byteCount == count && Self.isNear(record.sentAt, message.sentAt, within: difference) {
       if let text = try soundText(record), text.bytes.matches(message.text.bytes) { found.append(KnownPlain(record)) }
     }
     return found.reversed()
+  }
+
+  /// Whether two times are at most so many milliseconds apart. They come from others and may be any.
+  package static func isNear(_ one: Int64, _ other: Int64, within difference: Int64) -> Bool {
+    let (distance, isTooFar) = max(one, other).subtractingReportingOverflow(min(one, other))
+    return !isTooFar && distance <= difference
   }
 
   package func knownPlain(_ id: [UInt8], account: [UInt8], contact: String, isMine: Bool) throws -> KnownPlain? {

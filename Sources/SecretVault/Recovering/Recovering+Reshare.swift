@@ -17,6 +17,9 @@ extension Recovering {
       try request.recipients.isEmpty
       ? knownHolders(record, header).map(\.name)
       : request.recipients.map { name in try directory.find(name).name }
+    if let twice = recipients.first(where: { name in recipients.count { $0 == name } > 1 }) {
+      throw VaultError(.usage, "\(twice) is named twice", hint: "name each holder once with --to")
+    }
     guard !recipients.isEmpty else {
       throw VaultError(
         .usage, "this device doesn't know who holds shares of \(record.description ?? hexadecimal(record.id))",

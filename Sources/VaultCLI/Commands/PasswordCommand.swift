@@ -205,7 +205,7 @@ struct EntryOptions: ParsableArguments {
       }
       password = try generator.make()
     }
-    guard password.count > 0 else { throw VaultError(.usage, "the password is empty; nothing was shared") }
+    guard password.count > 0 else { throw VaultError(.usage, "the password is empty; nothing was done") }
     return password
   }
 

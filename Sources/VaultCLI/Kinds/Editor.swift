@@ -41,7 +41,7 @@ struct Editor {
     }
     try run(on: folder.path + "/" + Self.fileName, terminal.descriptor)
     do { return try folder.read(Self.fileName, limit: limit) } catch .notFound {
-      throw VaultError(.interrupted, "the editor removed its file; nothing was shared")
+      throw VaultError(.interrupted, "the editor removed its file; nothing was done")
     } catch {
       throw VaultError(.inputOutput, "cannot read what the editor left: \(error)")
     }
@@ -70,7 +70,7 @@ struct Editor {
     let code = ChildProcess.exitCode(try child.wait())
     guard code == 0 else {
       let how = code > 128 ? "was ended by signal \(code - 128)" : "ended with code \(code)"
-      let hint = code == 127 ? "set VISUAL or EDITOR to an editor that is installed" : "nothing was shared"
+      let hint = code == 127 ? "set VISUAL or EDITOR to an editor that is installed" : "nothing was done"
       throw VaultError(.other, "the editor '\(command)' \(how)", hint: hint)
     }
   }

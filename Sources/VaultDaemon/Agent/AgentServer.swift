@@ -101,7 +101,11 @@ final class AgentServer: Sendable {
   private func serve() {
     defer { ended.signal() }
     // Exactly as long as the longest request: what is longer is known by not fitting.
-    guard var buffer = try? SecretBytes(zeros: AgentMessage.requestLimit) else { return }
+    guard var buffer = try? SecretBytes(zeros: AgentMessage.requestLimit) else {
+      // Nobody waits for an agent that isn't there.
+      unlink("\(folder)/\(Self.socketName)")
+      return
+    }
     var connections: [Connection] = []
     while true {
       memory.expire()
