@@ -117,23 +117,6 @@ extension VaultTests {
       #expect(try ben.messages.messages().isEmpty)
     }
 
-    @Test func `a whole file that nobody has checked is given up once its sender is no peer any more`() async throws {
-      try ada.send(file: randomBytes(MessagePart.byteLimit + 10), to: "ben")
-      #expect(try ben.intake.takeParcel(parcels()[0], by: arrival).isTaken)
-      let number = try #require(try ben.messages.messages().first).number
-      let before = try #require(try ben.core.database.message(number: number))
-      var whole = before
-      whole.partsDone = whole.partCount
-      #expect(try ben.core.database.updateMessage(whole, from: before))
-      _ = try ben.trust.removePeer("ada")
-      for _ in 0..<4 {
-        #expect(try ben.messages.messages().map(\.state) == ["partial"])
-        world.clock.advance(milliseconds: 8 * 86_400_000)
-      }
-      try await ben.answering.messageRunnerStep()
-      #expect(try ben.messages.messages().isEmpty)
-    }
-
     @Test func `the rest of a file that was deleted before it was whole isn't kept`() throws {
       try ada.send(file: randomBytes(3 * MessagePart.byteLimit), to: "ben")
       let parts = try parcels()

@@ -15,12 +15,12 @@ extension Post {
     }
     let partial = MessageFilter(direction: .received, states: [.partial])
     for message in try database.messages(partial) {
-      let isWhole = message.partsDone == message.partCount
-      if isWhole, let peer = try message.peer.flatMap({ try database.peer($0) }) {
+      if message.partsDone == message.partCount {
+        guard let digest = message.peer, let peer = try database.peer(digest) else { continue }
         try settle(message, from: peer)
       } else if message.expiresAt > 0, message.expiresAt <= time {
         _ = try database.removeMessage(message.number)
-        environment.log.info("a file is given up, whose parts or whose sender are gone: message \(message.number)")
+        environment.log.info("a file of which parts were missing is given up: message \(message.number)")
       }
     }
   }
