@@ -45,6 +45,9 @@ struct GroupContext: Sendable {
 /// A new kind of thing that groups keep in step is added here and nowhere else.
 enum GroupClasses {
   static func all(of vault: Vault) -> [any GroupClass] {
-    [GroupItems(vault: vault), GroupMailboxes(vault: vault), GroupParcels(vault: vault)]
+    [
+      GroupItems(items: vault.items), GroupMailboxes(post: vault.post),
+      GroupParcels(core: vault.core, trust: vault.trust, post: vault.post, intake: vault.intake),
+    ]
   }
 }

@@ -5,7 +5,7 @@ import SecretVault
 extension VaultGroups {
   /// Writes what happens in a group into the log.
   func note(_ name: String) -> @Sendable (GrouperEvent) -> Void {
-    let log = vault.core.surroundings.log
+    let log = core.surroundings.log
     return { event in
       switch event {
       case .serverFailed(let address, let error): log.debug("group \(name): \(address): \(error)")

@@ -89,9 +89,9 @@ struct FactsFile {
   private static let byteLimit = 65_536
   private static let context = Array("facts".utf8)
 
-  let vault: Vault
+  let core: VaultCore
 
-  private func path(_ id: String) -> String { vault.core.groupFolders.path(id) + "/facts" }
+  private func path(_ id: String) -> String { core.groupFolders.path(id) + "/facts" }
 
   /// Nil if there is none yet.
   func read(_ id: String) throws -> GroupFacts? {
@@ -100,7 +100,7 @@ struct FactsFile {
     do { bytes = try AtomicFile.read(path(id), limit: Self.byteLimit) } catch StoreError.notFound {
       return nil
     } catch { throw error }
-    let key = try vault.core.groupKey(id)
+    let key = try core.groupKey(id)
     let opened: SecretBytes
     do { opened = try KeySealer(key).open(bytes, context: Self.context) } catch {
       if case .damaged = error { throw damage(id) }
@@ -109,7 +109,7 @@ struct FactsFile {
     let json = opened.withUnsafeBytes { Data($0) }
     guard var facts = try? JSONDecoder().decode(GroupFacts.self, from: json) else { throw damage(id) }
     facts.id = id
-    facts.age(to: vault.core.surroundings.now(), hasRoom: vault.core.hasDiskRoom())
+    facts.age(to: core.surroundings.now(), hasRoom: core.hasDiskRoom())
     return facts
   }
 
@@ -121,7 +121,7 @@ struct FactsFile {
     guard let json = try? JSONEncoder().encode(facts) else {
       throw VaultError(.other, "what is known of the group can't be written")
     }
-    let key = try vault.core.groupKey(facts.id)
+    let key = try core.groupKey(facts.id)
     let bytes = [UInt8](json)
     let sealed = try KeySealer(key).seal(bytes.span.bytes, context: Self.context)
     try AtomicFile.write(sealed.span.bytes, to: path(facts.id), replacing: true)

@@ -57,7 +57,7 @@ package final class GroupRounds: GroupLetterTaker {
 
   init(_ groups: VaultGroups) {
     self.groups = groups
-    log = groups.vault.core.surroundings.log
+    log = groups.core.surroundings.log
   }
 
   package func take(_ letter: GroupLetter, from peer: GroupPeer) async -> GroupReply.Outcome {
@@ -69,8 +69,8 @@ package final class GroupRounds: GroupLetterTaker {
 
   /// Works until the task is cancelled.
   package func run() async {
-    groups.vault.letters.answerGroupLetters(by: self)
-    let core = groups.vault.core
+    groups.letters.answerGroupLetters(by: self)
+    let core = groups.core
     await withDiscardingTaskGroup { tasks in
       while !Task.isCancelled {
         let seen = core.pulse.count
@@ -102,9 +102,9 @@ package final class GroupRounds: GroupLetterTaker {
 
   /// Whether there are any.
   private func beginLetters(_ tasks: inout DiscardingTaskGroup) -> Bool {
-    let now = groups.vault.core.surroundings.now()
+    let now = groups.core.surroundings.now()
     let letters: [GroupLetterRecord]
-    do { letters = try groups.vault.letters.groupLetters() } catch {
+    do { letters = try groups.letters.groupLetters() } catch {
       log.error("letters about groups can't be read: \(VaultError(error).reason)")
       return false
     }
@@ -139,13 +139,13 @@ package final class GroupRounds: GroupLetterTaker {
   /// Answers what has come in parcels, and what waited for the user. Its answers have the groups' next rounds at once.
   private func beginAnswering(_ tasks: inout DiscardingTaskGroup) {
     tasks.addTask { [self] in
-      do { _ = try await groups.vault.answering.answerParcels() } catch { note(VaultError(error)) }
+      do { _ = try await groups.answering.answerParcels() } catch { note(VaultError(error)) }
     }
   }
 
   /// Groups that have parcels to post, by the names of their folders.
   private func groupsWithParcels() -> Set<String> {
-    do { return Set(try groups.vault.post.foldersWithParcels().map { hexadecimal($0) }) } catch {
+    do { return Set(try groups.post.foldersWithParcels().map { hexadecimal($0) }) } catch {
       note(VaultError(error))
       return []
     }
@@ -153,8 +153,8 @@ package final class GroupRounds: GroupLetterTaker {
 
   /// Whether somebody has been asked for a share through a group a moment ago, and hasn't answered.
   private func isAwaitingRelease(_ name: String) -> Bool {
-    let since = groups.vault.core.surroundings.now() - Self.hasteLimit
-    let folders = try? groups.vault.post.foldersAwaitingReleases(since: since)
+    let since = groups.core.surroundings.now() - Self.hasteLimit
+    let folders = try? groups.post.foldersAwaitingReleases(since: since)
     return folders?.contains { hexadecimal($0) == name } ?? false
   }
 
@@ -170,9 +170,9 @@ package final class GroupRounds: GroupLetterTaker {
 
   /// Whether there are groups.
   private func beginRounds(_ tasks: inout DiscardingTaskGroup) -> Bool {
-    let folders = groups.vault.core.groupFolders
+    let folders = groups.core.groupFolders
     guard let names = try? folders.names() else { return false }
-    let now = groups.vault.core.surroundings.monotonic()
+    let now = groups.core.surroundings.monotonic()
     let new = state.withLock { state in
       state.plans = state.plans.filter { names.contains($0.key) }
       state.faults = state.faults.filter { names.contains($0.key) }
@@ -210,8 +210,8 @@ package final class GroupRounds: GroupLetterTaker {
     let isFirst = state.withLock { $0.plans[name]?.isFirst ?? true }
     let outcome = await outcome(of: name, isFirst: isFirst)
     if case .done = outcome { noteSuccess(of: name) }
-    let surroundings = groups.vault.core.surroundings
-    let stamp = FileStamp(groups.vault.core.groupFolders.path(name) + "/facts")
+    let surroundings = groups.core.surroundings
+    let stamp = FileStamp(groups.core.groupFolders.path(name) + "/facts")
     let now = surroundings.monotonic()
     let hasParcels = groupsWithParcels().contains(name)
     let isAwaiting = isAwaitingRelease(name)
@@ -242,8 +242,8 @@ package final class GroupRounds: GroupLetterTaker {
   }
 
   private func outcome(of name: String, isFirst: Bool) async -> Outcome {
-    let folder = groups.vault.core.groupFolders.path(name)
-    let sleep = groups.vault.core.surroundings.sleep
+    let folder = groups.core.groupFolders.path(name)
+    let sleep = groups.core.surroundings.sleep
     do {
       guard let facts = try groups.facts.read(name), facts.state == .member else { return .notYet }
       groups.know(facts)

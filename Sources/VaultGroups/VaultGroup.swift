@@ -30,16 +30,16 @@ package final class VaultGroup: Sendable {
   static func open(
     _ id: String, of groups: VaultGroups, lock: GroupLock, tell: @escaping @Sendable (GrouperEvent) -> Void
   ) async throws -> VaultGroup {
-    let vault = groups.vault
-    let folder = vault.core.groupFolders.path(id)
-    let key = try vault.core.groupKey(id)
+    let core = groups.core
+    let folder = core.groupFolders.path(id)
+    let key = try core.groupKey(id)
     let store = try GroupStore(path: folder + "/group.sqlite", sealer: KeySealer(key))
-    let surroundings = vault.core.surroundings
+    let surroundings = core.surroundings
     var environment = GrouperEnvironment(
       now: { UInt64(clamping: surroundings.now()) },
       sleep: { try await surroundings.sleep(.milliseconds(Int64(clamping: $0))) },
       jitter: { Double.random(in: 0...1) }, tell: tell)
-    environment.hasRoom = { vault.core.hasDiskRoom() }
+    environment.hasRoom = { core.hasDiskRoom() }
     let plugin = GroupPlugin(id, groups.classes)
     let grouper = try await Grouper.setup(
       applicationID: applicationID, entities: plugin.entities, store: store, plugin: plugin,

@@ -25,15 +25,15 @@ extension VaultGroups {
   /// example: noted durably, told as soon as it is there. Only this peer, proved by its keys, can take the invitation.
   package func invite(_ reference: String, to group: GroupFacts) async throws -> InvitationReport {
     try checkOwner(of: group)
-    let peer = try vault.letters.groupPeer(reference)
+    let peer = try letters.groupPeer(reference)
     guard let known = group.group else { throw VaultError(.damaged, "the facts of the group \(group.name)") }
     let new = try GroupLetterRecord(
       kind: .sent, peer: peer.digest, group: known.bytes, name: group.name, folder: group.id,
-      createdAt: vault.core.surroundings.now())
-    let outcome = try vault.letters.changeGroupLetters { letters -> Result<(id: [UInt8], isMember: Bool), VaultError> in
+      createdAt: core.surroundings.now())
+    let outcome = try letters.changeGroupLetters { letters -> Result<(id: [UInt8], isMember: Bool), VaultError> in
       if let known = letters.firstIndex(where: { isInvitation($0, to: group) && $0.peer == peer.digest }) {
         letters[known].state = .waiting
-        letters[known].nextAttemptAt = vault.core.surroundings.now()
+        letters[known].nextAttemptAt = core.surroundings.now()
         return .success((letters[known].id, letters[known].node != nil))
       }
       guard letters.count(where: { $0.kind == .sent && $0.node == nil }) < Self.sentLimit else {
@@ -62,9 +62,9 @@ extension VaultGroups {
   /// One attempt to hand over an invitation. Nil if that has worked, or somebody else is at it.
   func deliver(_ id: [UInt8]) async throws -> VaultError? {
     guard let letter = try claim(id) else { return nil }
-    guard let peer = try vault.letters.groupPeer(letter.peer), let group = GroupID(letter.group) else {
+    guard let peer = try letters.groupPeer(letter.peer), let group = GroupID(letter.group) else {
       // By a member's letter he is known as who he was.
-      try vault.letters.changeGroupLetters { letters in letters.removeAll { $0.id == id && $0.node == nil } }
+      try letters.changeGroupLetters { letters in letters.removeAll { $0.id == id && $0.node == nil } }
       try change(id) { $0.state = .taken }
       return VaultError(.notFound, "the peer is none any more")
     }
@@ -73,7 +73,7 @@ extension VaultGroups {
       throw VaultError(.damaged, "a letter about a group")
     }
     do {
-      _ = try await vault.letters.sendGroupLetter(.invitation, content, to: peer)
+      _ = try await letters.sendGroupLetter(.invitation, content, to: peer)
       try? change(id) { $0.state = $0.node != nil ? .taken : .delivered }
       return nil
     } catch {
@@ -85,8 +85,8 @@ extension VaultGroups {
   /// Takes a letter whose time has come, or in any case, so that the daemon doesn't begin with it for the time of a
   /// lease. Nil if there is none.
   func claim(_ id: [UInt8], isForced: Bool = false) throws -> GroupLetterRecord? {
-    let now = vault.core.surroundings.now()
-    return try vault.letters.changeGroupLetters { letters in
+    let now = core.surroundings.now()
+    return try letters.changeGroupLetters { letters in
       guard let place = letters.firstIndex(where: { $0.id == id }), isForced || letters[place].isDue(at: now) else {
         return nil
       }
@@ -99,14 +99,14 @@ extension VaultGroups {
   static let lease: Int64 = 90_000
 
   func change(_ id: [UInt8], _ body: (inout GroupLetterRecord) -> Void) throws {
-    try vault.letters.changeGroupLetters { letters in
+    try letters.changeGroupLetters { letters in
       if let place = letters.firstIndex(where: { $0.id == id }) { body(&letters[place]) }
     }
   }
 
   /// Notes a failure: the next attempt comes after 15 seconds, twice as long each time, up to an hour.
   func postpone(_ id: [UInt8], _ reason: String) {
-    let now = vault.core.surroundings.now()
+    let now = core.surroundings.now()
     try? change(id) { letter in
       letter.attempts = min(letter.attempts, 1_000_000) + 1
       letter.nextAttemptAt = now + min(15_000 << Int64(min(letter.attempts - 1, 8)), 3_600_000)
@@ -153,7 +153,7 @@ extension VaultGroups {
     else { return .refused(.notAccepted) }
     do {
       guard let invitation = try invitation(of: peer, to: content.group, node: request.card.node) else {
-        vault.letters.note(.refused, peer, "asked to join a group that it isn't invited to")
+        letters.note(.refused, peer, "asked to join a group that it isn't invited to")
         return .refused(.notInvited)
       }
       let bytes = try await use(invitation.folder, for: "vault daemon", tell: note(invitation.folder)) { open in
@@ -170,10 +170,10 @@ extension VaultGroups {
         _ = try? await open.grouper.round(isFirst: false, isHurried: true)
         return answer.bytes
       }
-      if invitation.node == nil { vault.letters.note(.joined, peer, invitation.name) }
+      if invitation.node == nil { letters.note(.joined, peer, invitation.name) }
       return .taken(bytes)
     } catch {
-      vault.core.surroundings.log.info("\(peer.name) could not join a group: \(VaultError(error).reason)")
+      core.surroundings.log.info("\(peer.name) could not join a group: \(VaultError(error).reason)")
       switch VaultError(error).code {
       case .unreachable: return .refused(.serversUnreachable)
       case .notFound, .usage: return .refused(.notInvited)
@@ -187,7 +187,7 @@ extension VaultGroups {
   /// The invitation by which this peer may join with this card: one that it hasn't taken yet, or has taken with the
   /// same.
   private func invitation(of peer: GroupPeer, to group: GroupID, node: NodeID) throws -> GroupLetterRecord? {
-    try vault.letters.groupLetters().first { letter in
+    try letters.groupLetters().first { letter in
       letter.kind == .sent && letter.peer == peer.digest && letter.group == group.bytes
         && (letter.node == nil || letter.node == node.bytes)
     }

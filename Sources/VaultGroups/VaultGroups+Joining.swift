@@ -25,8 +25,8 @@ extension VaultGroups {
   /// What peers invite this device to, oldest first.
   package func invitations() throws -> [WaitingInvitation] {
     var all: [WaitingInvitation] = []
-    for letter in try vault.letters.groupLetters() where letter.kind == .received {
-      guard let peer = try vault.letters.groupPeer(letter.peer), let group = GroupID(letter.group) else { continue }
+    for letter in try letters.groupLetters() where letter.kind == .received {
+      guard let peer = try letters.groupPeer(letter.peer), let group = GroupID(letter.group) else { continue }
       all.append(
         WaitingInvitation(
           name: letter.name, group: group, peer: peer.name, receivedAt: letter.createdAt,
@@ -43,24 +43,24 @@ extension VaultGroups {
     do {
       let new = try GroupLetterRecord(
         kind: .received, peer: peer.digest, group: content.group.bytes, name: content.name, folder: "",
-        createdAt: vault.core.surroundings.now())
+        createdAt: core.surroundings.now())
       if let known = try await list().first(where: { $0.group == content.group && $0.state == .member }),
         try isMember(peer, of: known)
       {
         return try takeNews(new, of: known, from: peer)
       }
       // Looked at before anything is written: a peer may send as many as it likes.
-      if let known = try answer(to: new, among: vault.letters.groupLetters()) { return known }
-      let refusal = try vault.letters.changeGroupLetters { letters -> GroupReply.Outcome? in
+      if let known = try answer(to: new, among: letters.groupLetters()) { return known }
+      let refusal = try letters.changeGroupLetters { letters -> GroupReply.Outcome? in
         if let known = answer(to: new, among: letters) { return known }
         letters.append(new)
         return nil
       }
       if let refusal { return refusal }
-      vault.letters.note(.invited, peer, "to \(content.name); see `vault group join`")
+      letters.note(.invited, peer, "to \(content.name); see `vault group join`")
       return .taken([])
     } catch {
-      vault.core.surroundings.log.error("an invitation can't be kept: \(VaultError(error).reason)")
+      core.surroundings.log.error("an invitation can't be kept: \(VaultError(error).reason)")
       return .refused(.internalFailure)
     }
   }
@@ -70,7 +70,7 @@ extension VaultGroups {
   private func isMember(_ peer: GroupPeer, of group: GroupFacts) throws -> Bool {
     if group.joinedBy == peer.digest.bytes { return true }
     guard let id = group.group?.bytes else { return false }
-    return try vault.post.hasMailbox(
+    return try post.hasMailbox(
       Post.mailboxTag(group: id, card: peer.digest), folder: GroupItems.bytes(of: group.id))
   }
 
@@ -79,7 +79,7 @@ extension VaultGroups {
   private func takeNews(
     _ new: GroupLetterRecord, of group: GroupFacts, from peer: GroupPeer
   ) throws -> GroupReply.Outcome {
-    try vault.letters.changeGroupLetters { letters in
+    try letters.changeGroupLetters { letters in
       var (letter, waiting): (GroupLetterRecord, Int64?) = (new, nil)
       letters.removeAll { known in
         guard known.kind == .received, known.peer == peer.digest, known.group == new.group else { return false }
@@ -148,8 +148,8 @@ extension VaultGroups {
 
   private func chosen(_ reference: String?) throws -> GroupLetterRecord {
     var peers: [Digest: String] = [:]
-    let letters = try vault.letters.groupLetters().filter { $0.kind == .received }
-    for letter in letters { peers[letter.peer] = try vault.letters.groupPeer(letter.peer)?.name }
+    let letters = try letters.groupLetters().filter { $0.kind == .received }
+    for letter in letters { peers[letter.peer] = try self.letters.groupPeer(letter.peer)?.name }
     let trusted = letters.filter { peers[$0.peer] != nil }
     guard let reference else {
       guard let only = trusted.first else {
@@ -181,7 +181,7 @@ extension VaultGroups {
   /// Makes a folder and keys for a group that this device wants to join.
   private func begin(_ letter: GroupLetterRecord, email: String, userName: String?) async throws -> String {
     let id = try await makeRequest(letter.name, GroupID(letter.group), email: email, userName: userName).id
-    let now = vault.core.surroundings.now()
+    let now = core.surroundings.now()
     var folder = ""
     try change(letter.id) { letter in
       if letter.folder.isEmpty {
@@ -202,7 +202,7 @@ extension VaultGroups {
   /// One attempt to join. Nil if that has worked, or somebody else is at it and it isn't forced.
   func ask(_ id: [UInt8], isForced: Bool = false) async throws -> VaultError? {
     guard let letter = try claim(id, isForced: isForced) else { return nil }
-    guard let peer = try vault.letters.groupPeer(letter.peer), let group = GroupID(letter.group) else {
+    guard let peer = try letters.groupPeer(letter.peer), let group = GroupID(letter.group) else {
       try await giveUp(letter)
       return VaultError(.notFound, "the peer who has invited you is none any more")
     }
@@ -217,7 +217,7 @@ extension VaultGroups {
       throw VaultError(.damaged, "the request to join")
     }
     let answer: [UInt8]
-    do { answer = try await vault.letters.sendGroupLetter(.joining, content, to: peer) } catch {
+    do { answer = try await letters.sendGroupLetter(.joining, content, to: peer) } catch {
       guard error.refusal == .notInvited else {
         postpone(id, error.reason)
         return Self.words(error, peer)
@@ -241,8 +241,8 @@ extension VaultGroups {
       postpone(id, "gave an answer by which this device can't join: \(VaultError(error).reason)")
       throw error
     }
-    try vault.letters.changeGroupLetters { letters in letters.removeAll { $0.id == id } }
-    if !isMember { vault.letters.note(.joined, peer, letter.name) }
+    try letters.changeGroupLetters { letters in letters.removeAll { $0.id == id } }
+    if !isMember { letters.note(.joined, peer, letter.name) }
     return nil
   }
 
@@ -260,7 +260,7 @@ extension VaultGroups {
   }
 
   private func giveUp(_ letter: GroupLetterRecord) async throws {
-    try vault.letters.changeGroupLetters { letters in letters.removeAll { $0.id == letter.id } }
+    try letters.changeGroupLetters { letters in letters.removeAll { $0.id == letter.id } }
     if try await isMember(letter.folder) { return }
     try await discard(letter.folder)
   }
@@ -279,17 +279,17 @@ extension VaultGroups {
   func discard(_ folder: String) async throws {
     guard GroupFolders.isName(folder) else { return }
     let lock = try await GroupLock.take(
-      vault.core.groupFolders.path(folder), for: "vault group join", waiting: patience, vault.core.surroundings)
+      core.groupFolders.path(folder), for: "vault group join", waiting: patience, core.surroundings)
     defer { lock.release() }
-    try vault.core.groupFolders.remove(folder)
+    try core.groupFolders.remove(folder)
   }
 
   /// A folder of its own for a group that is to be joined, and what to show its owner.
   func makeRequest(
     _ name: String, _ group: GroupID?, email: String, userName: String?
   ) async throws -> (id: String, request: JoinRequest) {
-    let user = try userName ?? vault.core.ownName()
-    let id = try vault.core.groupFolders.create()
+    let user = try userName ?? core.ownName()
+    let id = try core.groupFolders.create()
     do {
       try facts.write(GroupFacts(id: id, state: .joining, name: name, group: group))
       let request = try await use(id, for: "vault group join") { open in
@@ -297,7 +297,7 @@ extension VaultGroups {
       }
       return (id, request)
     } catch {
-      try? vault.core.groupFolders.remove(id)
+      try? core.groupFolders.remove(id)
       throw error
     }
   }

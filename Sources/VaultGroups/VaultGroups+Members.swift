@@ -37,8 +37,8 @@ extension VaultGroups {
         state: !member.isActive ? .removed : place == 0 ? .owner : .member, isSelf: member.card.node == own,
         peer: peers[member.card.node]?.name, problem: nil)
     }
-    for letter in try vault.letters.groupLetters() where isInvitation(letter, to: group) && letter.node == nil {
-      guard let peer = try vault.letters.groupPeer(letter.peer) else { continue }
+    for letter in try letters.groupLetters() where isInvitation(letter, to: group) && letter.node == nil {
+      guard let peer = try letters.groupPeer(letter.peer) else { continue }
       members.append(
         GroupMember(
           node: nil, name: peer.name, email: "", state: .invited, isSelf: false, peer: peer.name,
@@ -50,8 +50,8 @@ extension VaultGroups {
   /// Which peers the members are that this device has invited.
   func memberPeers(of group: GroupFacts) throws -> [NodeID: GroupPeer] {
     var peers: [NodeID: GroupPeer] = [:]
-    for letter in try vault.letters.groupLetters() where isInvitation(letter, to: group) {
-      guard let node = letter.node.flatMap({ NodeID($0) }), let peer = try vault.letters.groupPeer(letter.peer) else {
+    for letter in try letters.groupLetters() where isInvitation(letter, to: group) {
+      guard let node = letter.node.flatMap({ NodeID($0) }), let peer = try letters.groupPeer(letter.peer) else {
         continue
       }
       peers[node] = peer

@@ -80,8 +80,8 @@ extension VaultGroups {
     guard !known.contains(where: { $0.name == plan.name }) else {
       throw VaultError(.usage, "there is a group \(plan.name) already", hint: "choose another name")
     }
-    let userName = try plan.userName ?? vault.core.ownName()
-    let id = try vault.core.groupFolders.create()
+    let userName = try plan.userName ?? core.ownName()
+    let id = try core.groupFolders.create()
     do {
       try facts.write(GroupFacts(id: id, state: .creating, name: plan.name))
       try await use(id, for: "vault group create") { group in
@@ -90,12 +90,12 @@ extension VaultGroups {
           sufficient: plan.scheme.sufficient, ttl: plan.ttl, email: plan.email, userName: userName)
       }
     } catch {
-      try? vault.core.groupFolders.remove(id)
+      try? core.groupFolders.remove(id)
       guard !Task.isCancelled else { throw VaultError(.interrupted, "interrupted; no group was made") }
       throw error
     }
     guard let made = try facts.read(id) else { throw VaultError(.damaged, "the facts of the new group") }
-    vault.letters.note(.made, nil, plan.name)
+    letters.note(.made, nil, plan.name)
     return made
   }
 
@@ -104,7 +104,7 @@ extension VaultGroups {
   /// and haven't, they are told later.
   package func remove(_ reference: String, from group: GroupFacts) async throws -> GroupRemoval {
     let peers = try memberPeers(of: group)
-    let invited = try vault.letters.groupLetters().filter { isInvitation($0, to: group) }
+    let invited = try letters.groupLetters().filter { isInvitation($0, to: group) }
     let outcome = try await use(group.id, for: "vault group remove") { open -> GroupRemoval? in
       let status = try await open.grouper.status()
       guard let member = try Self.member(reference, among: status, peers) else { return nil }
@@ -115,7 +115,7 @@ extension VaultGroups {
       return GroupRemoval(name: member.card.name, wasInvited: false, status: try await open.grouper.status())
     }
     if let outcome {
-      try vault.letters.changeGroupLetters { letters in
+      try letters.changeGroupLetters { letters in
         letters.removeAll { letter in
           isInvitation(letter, to: group)
             && letter.node.flatMap { NodeID($0) }.map { node in
@@ -123,17 +123,17 @@ extension VaultGroups {
             } ?? false
         }
       }
-      vault.letters.note(.removed, nil, "\(outcome.name) from \(group.name)")
+      letters.note(.removed, nil, "\(outcome.name) from \(group.name)")
       return outcome
     }
-    let peer = try vault.letters.groupPeer(reference)
+    let peer = try letters.groupPeer(reference)
     guard invited.contains(where: { $0.peer == peer.digest }) else {
       throw VaultError(.notFound, "\(group.name) has no member \(reference)", hint: "see `vault group members`")
     }
-    try vault.letters.changeGroupLetters { letters in
+    try letters.changeGroupLetters { letters in
       letters.removeAll { isInvitation($0, to: group) && $0.peer == peer.digest }
     }
-    vault.letters.note(.removed, peer, "the invitation to \(group.name)")
+    letters.note(.removed, peer, "the invitation to \(group.name)")
     return GroupRemoval(name: peer.name, wasInvited: true, status: nil)
   }
 
@@ -175,7 +175,7 @@ extension VaultGroups {
   /// servers that were away.
   package func leave(_ group: GroupFacts, erases: Bool) async throws -> [String] {
     let lock = try await GroupLock.take(
-      vault.core.groupFolders.path(group.id), for: "vault group leave", waiting: patience, vault.core.surroundings)
+      core.groupFolders.path(group.id), for: "vault group leave", waiting: patience, core.surroundings)
     defer { lock.release() }
     var away: [String] = []
     if erases {
@@ -184,8 +184,8 @@ extension VaultGroups {
       do { away = try await open.grouper.deleteGroupOnServers() } catch { throw VaultError(error) }
     }
     for part in classes { try await part.forget(group.id) }
-    try vault.core.groupFolders.remove(group.id)
-    try vault.letters.changeGroupLetters { letters in
+    try core.groupFolders.remove(group.id)
+    try letters.changeGroupLetters { letters in
       // A member that was removed is in again by a letter that is on its way.
       for place in letters.indices where letters[place].folder == group.id && letters[place].kind == .received {
         guard group.state == .member else { continue }
@@ -194,7 +194,7 @@ extension VaultGroups {
       }
       letters.removeAll { $0.folder == group.id }
     }
-    vault.letters.note(.left, nil, group.name)
+    letters.note(.left, nil, group.name)
     return Set(away).sorted()
   }
 }

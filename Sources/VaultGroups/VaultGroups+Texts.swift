@@ -16,7 +16,7 @@ extension VaultGroups {
 
   /// Begins to join a group whose owner is shown this text: face to face, by mail. Each text is for one group.
   package func requestText(email: String, userName: String?) async throws -> String {
-    let taken = Set(try vault.letters.groupLetters().map(\.folder))
+    let taken = Set(try letters.groupLetters().map(\.folder))
     let waiting = try await list().count { $0.state == .joining && !taken.contains($0.id) }
     guard waiting < Self.requestLimit else {
       throw VaultError(
@@ -52,7 +52,7 @@ extension VaultGroups {
       _ = try? await exchange(open, isFirst: false, isForced: true)
       return answer.bytes
     }
-    vault.letters.note(.joined, nil, "\(request.card.name) to \(group.name)")
+    letters.note(.joined, nil, "\(request.card.name) to \(group.name)")
     return (request.card.name, request.card.email, GroupText.text(.invitation, answer))
   }
 
@@ -70,8 +70,8 @@ extension VaultGroups {
         continue
       }
       guard let joined = try facts.read(waiting.id) else { break }
-      try vault.letters.changeGroupLetters { letters in letters.removeAll { $0.folder == joined.id } }
-      if waiting.state == .joining { vault.letters.note(.joined, nil, joined.name) }
+      try letters.changeGroupLetters { letters in letters.removeAll { $0.folder == joined.id } }
+      if waiting.state == .joining { letters.note(.joined, nil, joined.name) }
       return joined
     }
     throw VaultError(

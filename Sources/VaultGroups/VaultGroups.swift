@@ -6,7 +6,11 @@ import VaultStore
 
 /// All groups of a vault.
 package struct VaultGroups: Sendable {
-  package let vault: Vault
+  let core: VaultCore
+  let letters: GroupLetters
+  let post: Post
+  let items: Items
+  let answering: Answering
   let classes: [any GroupClass]
   let connector: any GroupServerConnector
   let facts: FactsFile
@@ -22,10 +26,14 @@ package struct VaultGroups: Sendable {
 
   /// The same with other parts, for tests.
   init(_ vault: Vault, classes: [any GroupClass], connector: any GroupServerConnector) {
-    self.vault = vault
+    core = vault.core
+    letters = vault.letters
+    post = vault.post
+    items = vault.items
+    answering = vault.answering
     self.classes = classes
     self.connector = connector
-    facts = FactsFile(vault: vault)
+    facts = FactsFile(core: core)
   }
 
   // MARK: - Finding
@@ -33,9 +41,9 @@ package struct VaultGroups: Sendable {
   /// All groups, by name; those too that this device has asked to join. What a creation that was interrupted has left
   /// is removed.
   package func list() async throws -> [GroupFacts] {
-    vault.core.groupFolders.sweep()
+    core.groupFolders.sweep()
     var all: [GroupFacts] = []
-    for id in try vault.core.groupFolders.names() {
+    for id in try core.groupFolders.names() {
       let known: GroupFacts?
       do { known = try facts.read(id) } catch  where VaultError(error).code == .damaged {
         all.append(GroupFacts(id: id, state: .member, name: "?"))
@@ -52,14 +60,14 @@ package struct VaultGroups: Sendable {
 
   /// What an interrupted creation has left: a group after all, or nothing. Nil also while somebody is just making it.
   private func settle(_ id: String) async throws -> GroupFacts? {
-    let folder = vault.core.groupFolders.path(id)
+    let folder = core.groupFolders.path(id)
     guard let lock = try GroupLock.take(folder, for: "vault group list") else { return nil }
     defer { lock.release() }
     let group = try await VaultGroup.open(id, of: self, lock: lock) { _ in }
     defer { group.close() }
     let status: GroupStatus
     do { status = try await group.grouper.status() } catch GroupError.noGroup {
-      try vault.core.groupFolders.remove(id)
+      try core.groupFolders.remove(id)
       return nil
     }
     var facts = GroupFacts(id: id, state: .member, name: status.name)
@@ -122,7 +130,7 @@ package struct VaultGroups: Sendable {
     _ body: (VaultGroup) async throws -> Value
   ) async throws -> Value {
     let lock = try await GroupLock.take(
-      vault.core.groupFolders.path(id), for: what, waiting: patience, vault.core.surroundings)
+      core.groupFolders.path(id), for: what, waiting: patience, core.surroundings)
     return try await use(id, lock, tell: tell, body)
   }
 

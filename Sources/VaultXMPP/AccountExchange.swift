@@ -23,11 +23,14 @@ final class AccountExchange: Sendable {
   /// One plain message after the other is compared with what is here, and kept.
   let keeping = Mutex(())
 
+  /// Room for one parcel of a sender, as large as they are.
+  static let strangerLimits = XMPPParcelCollector.Limits(
+    bytes: 18 << 20, bytesOfSender: 9 << 20, parcelsOfSender: 8, parcels: 128)
+
   struct State {
     var collector = XMPPParcelCollector()
     /// Of those whose address nobody here knows: they have little room, and none of the others'.
-    var strangers = XMPPParcelCollector(
-      limits: .init(bytes: 8 << 20, bytesOfSender: 4 << 20, parcelsOfSender: 8, parcels: 128))
+    var strangers = XMPPParcelCollector(limits: AccountExchange.strangerLimits)
     /// Who is there with which device.
     var present: [JID: [String: XMPPPresence.State]] = [:]
     var isSending = false

@@ -322,7 +322,7 @@ import VaultProtocol
     let item = try await ann.vault.items.addItem(
       ItemRequest(source: .file(path: try write([1, 2, 3]))), under: "family")
     _ = try await ann.groups.add(item.id, to: family(ann))
-    let old = VaultGroups(ben.vault, classes: [GroupItems(vault: ben.vault)], connector: ben.groups.connector)
+    let old = VaultGroups(ben.vault, classes: [GroupItems(items: ben.vault.items)], connector: ben.groups.connector)
     _ = try await old.sync(family(ben))
     #expect(try old.items(of: await family(ben)).map(\.id) == [item.id])
     #expect(try !holds(ben, report.id))

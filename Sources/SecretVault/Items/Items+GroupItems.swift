@@ -4,9 +4,6 @@ import VaultStore
 
 /// What a group decides about items means this for the vault.
 extension Items {
-  /// Everything goes through all servers of a group, once for each member who comes late.
-  package static let groupItemByteLimit: UInt64 = 64 << 20
-
   /// Those that changed last first.
   package func groupItems(of group: [UInt8]) throws -> [GroupItem] {
     let entries = try database.groupEntries(of: group)
@@ -73,10 +70,5 @@ extension Items {
   /// The items stay.
   package func forgetGroup(_ group: [UInt8]) throws {
     try database.removeGroupEntries(of: group)
-  }
-
-  /// Whether it is an encryption key of which this device holds a share.
-  static func isHeldKey(_ secret: SecretRecord?) -> Bool {
-    secret?.kind == SecretHeader.encryptionKeyKind && secret?.ownIndex != nil
   }
 }

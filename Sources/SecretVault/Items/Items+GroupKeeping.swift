@@ -4,6 +4,9 @@ import VaultStore
 
 /// What a group brings and takes away.
 extension Items {
+  /// Everything goes through all servers of a group, once for each member who comes late.
+  package static let groupItemByteLimit: UInt64 = 64 << 20
+
   /// Keeps a version of an item that a group has brought, and removes what it replaces. Repeating it changes nothing.
   ///
   /// A version that the new one's author didn't know of isn't replaced: it stays beside it in the group, and the user is told.

@@ -136,4 +136,9 @@ extension Items {
     }
     return try key.duplicate()
   }
+
+  /// Whether it is an encryption key of which this device holds a share.
+  static func isHeldKey(_ secret: SecretRecord?) -> Bool {
+    secret?.kind == SecretHeader.encryptionKeyKind && secret?.ownIndex != nil
+  }
 }

@@ -11,14 +11,14 @@ struct GroupItems: GroupClass {
   /// Items that are asked for in vain each time that the group is opened.
   private static let inVainLimit = 16
 
-  let vault: Vault
+  let items: Items
 
   func update(_ content: [UInt8], _ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
     let place = try await place(of: change, in: group)
     let object: ItemObject
     do { object = try ItemObject.decode(content, limit: ItemObject.byteLimit) } catch { throw .malformed(error) }
     do {
-      _ = try vault.items.keepGroupItem(place, header: object.header) { write in
+      _ = try items.keepGroupItem(place, header: object.header) { write in
         switch object.body {
         case .inline(let bytes): try write(bytes)
         case .file(let file): try Self.read(file, of: group.grouper, write)
@@ -29,19 +29,19 @@ struct GroupItems: GroupClass {
 
   func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
     let place = try await place(of: change, in: group)
-    do { try vault.items.dropGroupItem(place) } catch { throw GroupError(taking: error) }
+    do { try items.dropGroupItem(place) } catch { throw GroupError(taking: error) }
   }
 
   /// The items stay: they are this vault's.
-  func forget(_ group: String) async throws { try vault.items.forgetGroup(Self.bytes(of: group)) }
+  func forget(_ group: String) async throws { try items.forgetGroup(Self.bytes(of: group)) }
 
   /// Asks for the items that couldn't be kept when they came, because this device held no share of their keys then.
   func catchUp(in group: GroupContext) async throws(GroupError) {
     let missing: [[UInt8]]
     let own = await group.grouper.ownCard?.node.bytes
     do {
-      if let own { try vault.items.settleGroupItems(of: Self.bytes(of: group.id), own: own) }
-      missing = try vault.items.missingGroupItems(of: Self.bytes(of: group.id))
+      if let own { try items.settleGroupItems(of: Self.bytes(of: group.id), own: own) }
+      missing = try items.missingGroupItems(of: Self.bytes(of: group.id))
     } catch { throw GroupError(taking: error) }
     var inVain = 0
     for slot in missing {
@@ -49,7 +49,7 @@ struct GroupItems: GroupClass {
       guard !Task.isCancelled, inVain < Self.inVainLimit else { return }
       try await group.grouper.offerAgain(Self.name(slot))
       do {
-        if try !vault.items.hasGroupItem(Self.bytes(of: group.id), slot: slot) { inVain += 1 }
+        if try !items.hasGroupItem(Self.bytes(of: group.id), slot: slot) { inVain += 1 }
       } catch { throw GroupError(taking: error) }
     }
   }
@@ -66,7 +66,7 @@ struct GroupItems: GroupClass {
     else { return false }
     var hasPut = false
     do {
-      for version in try vault.items.asideGroupItems(of: Self.bytes(of: group.id)) where !Task.isCancelled {
+      for version in try items.asideGroupItems(of: Self.bytes(of: group.id)) where !Task.isCancelled {
         guard let author = StreamID(version.author) else { continue }
         let name = Self.name(version.slot)
         do {
@@ -79,7 +79,7 @@ struct GroupItems: GroupClass {
         } catch { throw VaultError(error) }
         guard author.node == own || roster.member(author.node)?.isActive != true else { continue }
         let source: GroupItemSource
-        do { source = try vault.items.itemForGroup(hexadecimal(version.itemID)) } catch { continue }
+        do { source = try items.itemForGroup(hexadecimal(version.itemID)) } catch { continue }
         try await Self.put(source, at: version.slot, group.grouper)
         hasPut = true
       }

@@ -19,14 +19,14 @@ extension VaultGroups {
 
   /// The items of a group, those that changed last first.
   package func items(of group: GroupFacts) throws -> [GroupItem] {
-    try vault.items.groupItems(of: GroupItems.bytes(of: group.id))
+    try items.groupItems(of: GroupItems.bytes(of: group.id))
   }
 
   /// The groups that keep an item in step.
   package func groups(ofItem reference: String) async throws -> [GroupFacts] {
     var ids: [String] = []
-    for (own, slot) in try vault.items.groups(ofItem: reference)
-    where try vault.items.groupItems(of: own).contains(where: { $0.slot == hexadecimal(slot) && $0.isShared }) {
+    for (own, slot) in try items.groups(ofItem: reference)
+    where try items.groupItems(of: own).contains(where: { $0.slot == hexadecimal(slot) && $0.isShared }) {
       ids.append(hexadecimal(own))
     }
     guard !ids.isEmpty else { return [] }
@@ -38,9 +38,9 @@ extension VaultGroups {
   package func add(
     _ reference: String, to group: GroupFacts, noting: @escaping @Sendable (GroupFacts) -> Void = { _ in }
   ) async throws -> GroupItemReport {
-    let source = try vault.items.itemForGroup(reference)
+    let source = try items.itemForGroup(reference)
     let own = try GroupItems.bytes(of: group.id)
-    let there = try vault.items.groupItems(of: own).filter { $0.id == hexadecimal(source.id) && $0.item != nil }
+    let there = try items.groupItems(of: own).filter { $0.id == hexadecimal(source.id) && $0.item != nil }
     guard !there.contains(where: \.isShared) else {
       throw VaultError(.usage, "\(source.name) is in the group \(group.name) already")
     }
@@ -71,12 +71,12 @@ extension VaultGroups {
     var foreign: [GroupFacts] = []
     for (own, slot) in change.groups {
       guard let group = all.first(where: { $0.id == hexadecimal(own) }) else { continue }
-      let source = try vault.items.itemForGroup(change.new.id)
+      let source = try items.itemForGroup(change.new.id)
       let old = change.old.id
       var (isOvertaken, isLeft, isForeign) = (false, false, false)
       let report = try await self.change(group, "vault item edit") { open in
         // Nobody else has the group now: what is there stays there until this is done.
-        if let there = try self.vault.items.groupItems(of: own).first(where: {
+        if let there = try self.items.groupItems(of: own).first(where: {
           $0.slot == hexadecimal(slot) && $0.id == old
         }) {
           guard there.isShared else { return isForeign = true }
@@ -106,7 +106,7 @@ extension VaultGroups {
     let all = try items(of: group)
     let missing: VaultError
     do {
-      let id = try vault.items.item(reference).id
+      let id = try items.item(reference).id
       if let item = all.first(where: { $0.id == id && $0.item != nil }) { return item }
       missing = Self.noItem(reference, group)
     } catch  where VaultError(error).code == .notFound { missing = VaultError(error) }
@@ -127,7 +127,7 @@ extension VaultGroups {
     _ item: GroupItem, from group: GroupFacts, noting: @escaping @Sendable (GroupFacts) -> Void = { _ in }
   ) async throws -> GroupItemReport {
     let own = try GroupItems.bytes(of: group.id)
-    let slots = try vault.items.groupItems(of: own).filter { $0.id == item.id && $0.keyID == item.keyID }.map(\.slot)
+    let slots = try items.groupItems(of: own).filter { $0.id == item.id && $0.keyID == item.keyID }.map(\.slot)
     return try await change(group, "vault group drop") { open in
       for slot in slots {
         try self.check(item.id, at: slot, of: own, group)
@@ -141,7 +141,7 @@ extension VaultGroups {
   /// Deletes the item that the user means (``Items/deletableItem(_:from:)``).
   @discardableResult
   package func delete(_ reference: String) async throws -> (reports: [GroupItemReport], foreign: [GroupFacts]) {
-    try await delete(vault.items.deletableItem(reference))
+    try await delete(items.deletableItem(reference))
   }
 
   /// Deletes an item, here and on the devices of all groups that keep it in step. Where somebody else has put it, it
@@ -150,10 +150,10 @@ extension VaultGroups {
   @discardableResult
   package func delete(_ item: ItemSummary) async throws -> (reports: [GroupItemReport], foreign: [GroupFacts]) {
     guard item.state != .waiting else {
-      try vault.items.deleteItem(item)
+      try items.deleteItem(item)
       return ([], [])
     }
-    let places = try vault.items.groups(ofItem: item.id)
+    let places = try items.groups(ofItem: item.id)
     let all = places.isEmpty ? [] : try await list()
     var (reports, foreign): ([GroupItemReport], [GroupFacts]) = ([], [])
     for (own, slot) in places {
@@ -166,7 +166,7 @@ extension VaultGroups {
       if isForeign { foreign.append(group) } else { reports.append(report) }
     }
     // Last: what this device takes out of a group stays here by itself.
-    try vault.items.deleteItem(item)
+    try items.deleteItem(item)
     return (reports, foreign)
   }
 
@@ -185,7 +185,7 @@ extension VaultGroups {
   /// Hands what waits in a group to its servers, for as long as a command waits for that. What fails is tried again by
   /// the daemon, and shows in the report.
   func hand(_ open: VaultGroup, of group: GroupFacts, isForced: Bool = false) async throws -> GroupItemReport {
-    let sleep = vault.core.surroundings.sleep
+    let sleep = core.surroundings.sleep
     await withTaskGroup(of: Void.self) { tasks in
       tasks.addTask { _ = try? await self.exchange(open, isFirst: false, isForced: isForced) }
       tasks.addTask { try? await sleep(Self.handingLimit) }
@@ -200,7 +200,7 @@ extension VaultGroups {
   /// come while the group was waited for.
   @discardableResult
   private func check(_ id: String, at slot: String, of own: [UInt8], _ group: GroupFacts) throws -> GroupItem {
-    guard let item = try vault.items.groupItems(of: own).first(where: { $0.slot == slot && $0.id == id }) else {
+    guard let item = try items.groupItems(of: own).first(where: { $0.slot == slot && $0.id == id }) else {
       throw VaultError(
         .refused, "somebody has changed or taken away \(id.prefix(12)) in the group \(group.name) just now",
         hint: "look at what is there with `vault group items`, and try again")

@@ -12,12 +12,12 @@ final class GroupMailboxes: GroupClass {
   /// All that an object has in it: the version of what may be put there.
   private static let content: [UInt8] = [1]
 
-  private let vault: Vault
+  private let post: Post
   /// Tags of peers that each group was asked for since this began: who is added as a peer later may have been in a
   /// group before.
   private let asked = Mutex<[String: Set<[UInt8]>]>([:])
 
-  init(vault: Vault) { self.vault = vault }
+  init(post: Post) { self.post = post }
 
   func update(_ content: [UInt8], _ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
     let tag = try Self.tag(of: change)
@@ -26,16 +26,16 @@ final class GroupMailboxes: GroupClass {
     let isThere = roster.member(change.version.sender)?.isActive == true
     try vaulted {
       let folder = try GroupItems.bytes(of: group.id)
-      guard isThere else { return try vault.post.forgetMailbox(tag, folder: folder) }
+      guard isThere else { return try post.forgetMailbox(tag, folder: folder) }
       let group = roster.group.bytes
-      let known = try [vault.post.ownMailboxTag(group: group)] + vault.post.peerMailboxTags(group: group)
-      if known.contains(tag) { try vault.post.noteMailbox(tag, folder: folder) }
+      let known = try [post.ownMailboxTag(group: group)] + post.peerMailboxTags(group: group)
+      if known.contains(tag) { try post.noteMailbox(tag, folder: folder) }
     }
   }
 
   func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
     let tag = try Self.tag(of: change)
-    try vaulted { try vault.post.forgetMailbox(tag, folder: GroupItems.bytes(of: group.id)) }
+    try vaulted { try post.forgetMailbox(tag, folder: GroupItems.bytes(of: group.id)) }
   }
 
   /// Puts up this device's own, unless it is there, and looks for those of peers who weren't peers when they came.
@@ -45,23 +45,23 @@ final class GroupMailboxes: GroupClass {
     else { return }
     let (folder, tag, hasOwn) = try vaulted {
       let folder = try GroupItems.bytes(of: group.id)
-      let tag = try vault.post.ownMailboxTag(group: roster.group.bytes)
-      return (folder, tag, try vault.post.hasMailbox(tag, folder: folder))
+      let tag = try post.ownMailboxTag(group: roster.group.bytes)
+      return (folder, tag, try post.hasMailbox(tag, folder: folder))
     }
     // Where that is lost, others' are, too.
     let known = asked.withLock { asked in
       if !hasOwn { asked[group.id] = nil }
       return asked[group.id] ?? []
     }
-    let peers = try vaulted { try vault.post.peerMailboxTags(group: roster.group.bytes) }
+    let peers = try vaulted { try post.peerMailboxTags(group: roster.group.bytes) }
     for tag in peers where !known.contains(tag) {
-      let isNoted = try vaulted { try vault.post.hasMailbox(tag, folder: folder) }
+      let isNoted = try vaulted { try post.hasMailbox(tag, folder: folder) }
       if !isNoted { try await group.grouper.offerAgain(Self.name(tag)) }
       asked.withLock { _ = $0[group.id, default: []].insert(tag) }
     }
     guard !hasOwn else { return }
     try await group.grouper.update(MarshalledObject(name: Self.name(tag), content: Self.content))
-    try vaulted { try vault.post.noteMailbox(tag, folder: folder) }
+    try vaulted { try post.noteMailbox(tag, folder: folder) }
   }
 
   /// Those of members who were removed go.
@@ -70,8 +70,8 @@ final class GroupMailboxes: GroupClass {
     let tags = try vaulted {
       let folder = try GroupItems.bytes(of: group.id)
       var noted: [[UInt8]] = []
-      for tag in try vault.post.peerMailboxTags(group: roster.group.bytes) {
-        if try vault.post.hasMailbox(tag, folder: folder) { noted.append(tag) }
+      for tag in try post.peerMailboxTags(group: roster.group.bytes) {
+        if try post.hasMailbox(tag, folder: folder) { noted.append(tag) }
       }
       return noted
     }
@@ -80,7 +80,7 @@ final class GroupMailboxes: GroupClass {
 
   /// What was to go through the group may go another way.
   func forget(_ group: String) async throws {
-    try vault.post.leaveMailboxes(folder: GroupItems.bytes(of: group))
+    try post.leaveMailboxes(folder: GroupItems.bytes(of: group))
   }
 
   private static func tag(of change: RemoteChange) throws(GroupError) -> [UInt8] {

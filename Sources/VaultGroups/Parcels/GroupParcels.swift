@@ -15,7 +15,10 @@ final class GroupParcels: GroupClass {
   /// Most parcels that are asked for again when there is room.
   private static let leftLimit = 256
 
-  private let vault: Vault
+  private let core: VaultCore
+  private let trust: TrustList
+  private let post: Post
+  private let intake: Intake
   /// Parcels for this device that couldn't be taken when they came, of each group. Kept nowhere: who has sent one puts
   /// it there again after a day.
   private let left = Mutex<[String: [ObjectName]]>([:])
@@ -30,7 +33,12 @@ final class GroupParcels: GroupClass {
   /// Groups from which parcels went since their last round.
   private let dropped = Mutex<Set<String>>([])
 
-  init(vault: Vault) { self.vault = vault }
+  init(core: VaultCore, trust: TrustList, post: Post, intake: Intake) {
+    self.core = core
+    self.trust = trust
+    self.post = post
+    self.intake = intake
+  }
 
   // MARK: - Taking
 
@@ -45,8 +53,8 @@ final class GroupParcels: GroupClass {
     guard hexadecimal(notice.id) == change.name.objectID else {
       throw .malformed(.invalidValue(field: "id of a parcel"))
     }
-    guard vault.post.isOwnParcel(notice.tag, notice.id) else { return }
-    guard notice.expiresAt > vault.core.surroundings.now() else { return try await drop(change.name, in: group) }
+    guard post.isOwnParcel(notice.tag, notice.id) else { return }
+    guard notice.expiresAt > core.surroundings.now() else { return try await drop(change.name, in: group) }
     let bytes: [UInt8]
     switch object {
     case .inline(let inline): bytes = inline
@@ -65,14 +73,14 @@ final class GroupParcels: GroupClass {
   /// again.
   func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
     guard let id = bytes(hexadecimal: change.name.objectID) else { return }
-    do { try vault.post.wasTakenOut(id) } catch { throw .plugin("\(VaultError(error))") }
+    do { try post.wasTakenOut(id) } catch { throw .plugin("\(VaultError(error))") }
   }
 
   private func take(_ bytes: [UInt8], _ name: ObjectName, in group: GroupContext) async throws(GroupError) {
-    let log = vault.core.surroundings.log
+    let log = core.surroundings.log
     do {
       let arrival = try ParcelArrival(way: .group(folder: GroupItems.bytes(of: group.id)))
-      switch try vault.intake.takeParcel(bytes, by: arrival) {
+      switch try intake.takeParcel(bytes, by: arrival) {
       case .taken, .known: break
       case .ignored(let reason): log.info("group \(group.id): a parcel is not taken: \(reason)")
       case .full: return leave(name, in: group)
@@ -111,7 +119,7 @@ final class GroupParcels: GroupClass {
     }
   }
 
-  private func peers() throws -> Set<String> { Set(try vault.trust.peers().map(\.cardDigest)) }
+  private func peers() throws -> Set<String> { Set(try trust.peers().map(\.cardDigest)) }
 
   /// Asks again for what came from strangers, when there is a new peer.
   private func catchUpWithStrangers(in group: GroupContext) async throws(GroupError) {
@@ -185,21 +193,21 @@ final class GroupParcels: GroupClass {
     do {
       let folder = try GroupItems.bytes(of: group.id)
       var done: Set<[UInt8]> = []
-      for id in try vault.post.parcelsToWithdraw(folder: folder) {
+      for id in try post.parcelsToWithdraw(folder: folder) {
         guard !Task.isCancelled else { return !done.isEmpty }
         try await group.grouper.sender.delete(Self.name(id))
-        try vault.post.withdrew(id)
+        try post.withdrew(id)
         done.insert(id)
       }
       while true {
-        let parcels = try vault.post.parcelsToPost(group: roster.group.bytes, folder: folder)
+        let parcels = try post.parcelsToPost(group: roster.group.bytes, folder: folder)
           .filter { !done.contains($0.id) }
         guard !parcels.isEmpty else { return !done.isEmpty }
         for parcel in parcels {
           guard !Task.isCancelled else { return !done.isEmpty }
           try await put(parcel, group.grouper)
-          try vault.post.posted(parcel.id)
-          vault.core.surroundings.log.info("group \(group.id): a parcel goes out")
+          try post.posted(parcel.id)
+          core.surroundings.log.info("group \(group.id): a parcel goes out")
           done.insert(parcel.id)
         }
       }

@@ -44,7 +44,7 @@ extension VaultGroups {
   /// What fails in a class keeps no group from being kept in step.
   private func noting(_ context: GroupContext, _ body: () async throws(GroupError) -> Void) async {
     do { try await body() } catch .noGroup {} catch {
-      if !Task.isCancelled { vault.core.surroundings.log.warning("group \(context.id): a parcel waits: \(error)") }
+      if !Task.isCancelled { core.surroundings.log.warning("group \(context.id): a parcel waits: \(error)") }
     }
   }
 
@@ -53,8 +53,8 @@ extension VaultGroups {
     var report = try await exchange(open, isFirst: true, isForced: true)
     for _ in 0..<Self.answerLimit {
       let hasAnswers: Bool
-      do { hasAnswers = try await vault.answering.answerParcels() } catch {
-        vault.core.surroundings.log.warning("parcels can't be answered: \(VaultError(error).reason)")
+      do { hasAnswers = try await answering.answerParcels() } catch {
+        core.surroundings.log.warning("parcels can't be answered: \(VaultError(error).reason)")
         return report
       }
       guard hasAnswers, !Task.isCancelled else { return report }
@@ -72,7 +72,7 @@ extension VaultGroups {
     let context = open.context
     for part in classes {
       do { try await part.catchUp(in: context) } catch .noGroup { return } catch {
-        vault.core.surroundings.log.warning("group \(open.id): what has come before still can't be taken: \(error)")
+        core.surroundings.log.warning("group \(open.id): what has come before still can't be taken: \(error)")
       }
     }
   }
@@ -83,13 +83,13 @@ extension VaultGroups {
   /// long as a command waits for that. What is not done then is done by the daemon, or by `vault group sync`.
   package func handParcels(for what: String) async throws -> [GroupItemReport] {
     let groups = try await known()
-    return try await exchange(groups, try vault.post.foldersWithParcels(), for: what)
+    return try await exchange(groups, try post.foldersWithParcels(), for: what)
   }
 
   /// The same, and fetches the answers to requests: between two attempts of a recovery that waits.
   package func fetchParcels(for what: String) async throws -> [GroupItemReport] {
     let groups = try await known()
-    let folders = try vault.post.foldersWithParcels().union(vault.post.foldersAwaitingReleases(since: 0))
+    let folders = try post.foldersWithParcels().union(post.foldersAwaitingReleases(since: 0))
     return try await exchange(groups, folders, for: what)
   }
 
@@ -103,7 +103,7 @@ extension VaultGroups {
   /// Tells the vault what a group is called by its members.
   func know(_ group: GroupFacts) {
     guard let id = group.group, let folder = try? GroupItems.bytes(of: group.id) else { return }
-    vault.post.knowGroup(id.bytes, folder: folder)
+    post.knowGroup(id.bytes, folder: folder)
   }
 
   func know(_ name: String) { if let group = try? facts.read(name) { know(group) } }
@@ -118,7 +118,7 @@ extension VaultGroups {
         done.append(try await use(group.id, for: what) { open in try await hand(open, of: group, isForced: true) })
       } catch  where !Task.isCancelled && VaultError(error).code != .interrupted {
         // Somebody else has this group, or it is damaged: the others have their turn all the same.
-        vault.core.surroundings.log.warning("group \(group.id): parcels wait: \(VaultError(error).reason)")
+        core.surroundings.log.warning("group \(group.id): parcels wait: \(VaultError(error).reason)")
       }
     }
     return done
