@@ -21,6 +21,15 @@ extension VaultTests {
       try await core.wait(since: seen)
     }
 
+    @Test func `what changes all the time is looked at once a second`() {
+      var pace = ChangePace()
+      #expect(pace.pause(at: 5000) == ChangePace.usual)
+      // Another loop has noticed the same.
+      #expect(pace.pause(at: 5001) == ChangePace.usual)
+      for time in stride(from: 5200.0, to: 9000, by: 200) { #expect(pace.pause(at: time) == ChangePace.steady) }
+      #expect(pace.pause(at: 10_000) == ChangePace.usual)
+    }
+
     @Test func `where others' changes can't be heard it looks each second`() async throws {
       try #require(rmdir(core.folders.config) == 0)
       let core = core

@@ -35,7 +35,7 @@ struct NearbyListenerTests {
   private func vault(below folder: TestFolder) throws -> Vault {
     let clock = TestClock()
     // Before a look at settings that have changed no time passes.
-    for moment in [VaultCore.settling.usual, VaultCore.settling.steady] { clock.skip(moment) }
+    for moment in [ChangePace.usual, ChangePace.steady] { clock.skip(moment) }
     let environment = VaultEnvironment(
       now: { clock.now }, monotonic: { clock.monotonic }, sleep: { try await clock.sleep(for: $0) },
       log: Self.log,

@@ -65,8 +65,7 @@ final class House: Sendable {
     servers = Dictionary(
       uniqueKeysWithValues: (1...serverCount).map { ("https://s\($0).example.org", MemoryServer(clock)) })
     // Before a look at something that has changed no time passes.
-    let settling = VaultCore.settling
-    for moment in [settling.hurried, settling.usual, settling.steady] { clock.skip(moment) }
+    for moment in [ChangePace.hurried, ChangePace.usual, ChangePace.steady] { clock.skip(moment) }
     let doors = Doors()
     let (home, servers, log) = (folder, servers, log)
     people = try names.map { name in

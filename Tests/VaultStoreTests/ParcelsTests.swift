@@ -398,51 +398,6 @@ import Testing
     try database.removeParcels([sampleID(2)])
     try add(sampleParcel(2, .request))
   }
-
-  // MARK: - Mailboxes
-
-  @Test func `mailboxes are noted for each group, and forgotten`() throws {
-    let (tag, other) = (sampleID(1), sampleID(2))
-    let second = [UInt8](repeating: 8, count: 8)
-    #expect(try database.setMailbox(group: Self.group, tag: tag))
-    #expect(try database.setMailbox(group: Self.group, tag: tag))
-    #expect(try database.setMailbox(group: Self.group, tag: other))
-    #expect(try database.setMailbox(group: second, tag: tag))
-    #expect(try home.reopen().mailboxes(of: Self.group) == [tag, other])
-    try database.removeMailbox(group: Self.group, tag: other)
-    #expect(try database.mailboxes(of: Self.group) == [tag])
-    try database.removeMailboxes(of: Self.group)
-    #expect(try database.mailboxes(of: Self.group) == [])
-    #expect(try database.mailboxes(of: second) == [tag])
-    #expect(throws: StoreError.invalid("a mailbox")) { try database.setMailbox(group: Self.group, tag: [1]) }
-    #expect(throws: StoreError.invalid("a mailbox")) { try database.setMailbox(group: [1], tag: tag) }
-  }
-
-  @Test func `a mailbox that somebody wrote into the file counts for nothing until it is noted again`() throws {
-    try database.setMailbox(group: Self.group, tag: sampleID(1))
-    try database.setMailbox(group: Self.group, tag: sampleID(2))
-    try database.write { db in
-      try db.execute(
-        sql: "UPDATE mailboxes SET tag = ? WHERE tag = ?", arguments: [sampleID(3).blob, sampleID(1).blob])
-    }
-    #expect(try database.mailboxes(of: Self.group) == [sampleID(2)])
-    #expect(try database.setMailbox(group: Self.group, tag: sampleID(3)))
-    #expect(try database.mailboxes(of: Self.group) == [sampleID(2), sampleID(3)])
-  }
-
-  @Test func `a group can't fill the disk with mailboxes`() throws {
-    try database.write { db in
-      try db.execute(
-        sql: """
-          WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < ?)
-          INSERT INTO mailboxes (group_id, tag, mac) SELECT ?, randomblob(16), zeroblob(32) FROM n
-          """, arguments: [VaultDatabase.mailboxLimit - 1, Self.group.blob])
-    }
-    #expect(try database.setMailbox(group: Self.group, tag: sampleID(1)))
-    #expect(try !database.setMailbox(group: Self.group, tag: sampleID(2)))
-    #expect(try database.setMailbox(group: [UInt8](repeating: 8, count: 8), tag: sampleID(2)))
-    #expect(try database.mailboxes(of: Self.group) == [sampleID(1)])
-  }
 }
 
 func sampleParcel(

@@ -12,11 +12,6 @@ extension VaultCore {
     return pulse
   }
 
-  /// The pause before the look, lest whoever changes much make others look all the time: where somebody waits for it, elsewhere, and
-  /// elsewhere less than a second after another look.
-  package static let settling = (
-    hurried: Duration.milliseconds(20), usual: Duration.milliseconds(80), steady: Duration.milliseconds(900)
-  )
   /// The longest time between looks: usually, and where others' changes can't be noticed.
   private static let longest = (usual: Duration.seconds(5), deaf: Duration.seconds(1))
 
@@ -28,7 +23,6 @@ extension VaultCore {
     let (pulse, sleep) = (pulse ?? self.pulse, environment.sleep)
     let longest = database.hearsOthers() ? Self.longest.usual : Self.longest.deaf
     let time = limit.map { min($0, longest) } ?? longest
-    let began = environment.monotonic()
     let isStruck = try await withThrowingTaskGroup(of: Bool.self) { tasks in
       tasks.addTask {
         try await sleep(time)
@@ -42,8 +36,8 @@ extension VaultCore {
       return try await tasks.next() ?? false
     }
     guard isStruck else { return }
-    let isSteady = environment.monotonic() - began < 1000
-    try await sleep(isHurried ? Self.settling.hurried : isSteady ? Self.settling.steady : Self.settling.usual)
+    let pause = pace.withLock { $0.pause(at: environment.monotonic()) }
+    try await sleep(isHurried ? ChangePace.hurried : pause)
   }
 
   /// Returns when a change of settings has made the condition false.

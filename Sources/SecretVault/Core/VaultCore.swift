@@ -15,6 +15,7 @@ package final class VaultCore: Sendable {
   private let requestNumbers = Mutex<UInt64>(0)
   let strangers = StrangerFilter()
   private let faults = StrangerFilter()
+  let pace = Mutex(ChangePace())
   let allowance = LineAllowance()
   /// The same few cards come in every session.
   let cards = CardMemory()

@@ -2,6 +2,7 @@ import Glibc
 import SecretVault
 import Sodium
 import VaultDaemon
+import VaultStore
 
 /// The notes of a vault.
 struct ClipboardRecords {
@@ -50,7 +51,7 @@ struct ClipboardRecords {
 
   /// Wipes what somebody was killed before wiping, if it is still there. To be called by every command that opens a vault.
   func settle(_ vault: Vault, _ console: Console) {
-    for name in PublicFile.names(in: folder) where name.hasSuffix(Self.suffix) {
+    for name in (try? FileNames.list(folder)) ?? [] where name.hasSuffix(Self.suffix) {
       settle(folder + "/" + name, vault, console)
     }
   }

@@ -2,6 +2,7 @@ import Glibc
 import SecretVault
 import Synchronization
 import VaultDaemon
+import VaultStore
 
 /// The shell that runs an editor, and what it has started, for the thread that takes signals.
 final class EditorProcess: Sendable {
@@ -92,7 +93,7 @@ enum ProcessTree {
   /// All below `process`; none where there is no `/proc`.
   static func descendants(of process: pid_t) -> [Member] {
     var children: [pid_t: [Member]] = [:]
-    for name in PublicFile.names(in: "/proc") {
+    for name in (try? FileNames.list("/proc")) ?? [] {
       guard let number = pid_t(name), let facts = facts(of: number) else { continue }
       children[facts.parent, default: []].append(Member(number: number, began: facts.began))
     }

@@ -104,20 +104,6 @@ enum PublicFile {
     }
   }
 
-  /// The names in a folder; none if it can't be read.
-  static func names(in folder: String) -> [String] {
-    guard let stream = opendir(folder) else { return [] }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      names.append(name)
-    }
-    return names
-  }
-
   private static func failure(_ what: String, _ path: String) -> VaultError {
     VaultError(.inputOutput, "cannot \(what) \(path): \(SystemError.text(errno))")
   }

@@ -1,4 +1,5 @@
 import Glibc
+import VaultStore
 
 /// The charge of this machine's battery, as the kernel tells it below `/sys/class/power_supply`
 /// (Documentation/ABI/testing/sysfs-class-power of Linux).
@@ -11,7 +12,7 @@ package enum BatteryCharge {
   /// counts.
   package static func percent(in folder: String = folder) -> Int? {
     var least: Int?
-    for supply in names(in: folder).prefix(supplyLimit) {
+    for supply in ((try? FileNames.list(folder)) ?? []).filter({ !$0.hasPrefix(".") }).sorted().prefix(supplyLimit) {
       let place = folder + "/" + supply
       switch value(place, "type") {
       // A mouse has a battery, too.
@@ -39,18 +40,5 @@ package enum BatteryCharge {
     }
     guard (0...valueLimit).contains(count) else { return nil }
     return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-  }
-
-  private static func names(in folder: String) -> [String] {
-    guard let stream = opendir(folder) else { return [] }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if !name.hasPrefix(".") { names.append(name) }
-    }
-    return names.sorted()
   }
 }

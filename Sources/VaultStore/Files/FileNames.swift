@@ -36,7 +36,7 @@ struct SplitPath {
   }
 }
 
-enum FileNames {
+package enum FileNames {
   /// Beginning of the names of all temporary files that this module makes beside others.
   static let temporaryPrefix = ".vault-temporary-"
 
@@ -129,7 +129,7 @@ enum FileNames {
     throw StoreError(errno: errno, path: path)
   }
 
-  static func list(_ path: String) throws(StoreError) -> [String] {
+  package static func list(_ path: String) throws(StoreError) -> [String] {
     guard let stream = opendir(path) else { throw StoreError(errno: errno, path: path) }
     defer { closedir(stream) }
     var names: [String] = []

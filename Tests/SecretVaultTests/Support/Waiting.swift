@@ -45,7 +45,7 @@ final class Waiting: Sendable {
   static let glances: Set<Duration> = [.seconds(1), .seconds(5)]
   /// Pauses before a look at something that has changed: no time passes.
   static let settling: Set<Duration> = [
-    VaultCore.settling.hurried, VaultCore.settling.usual, VaultCore.settling.steady,
+    ChangePace.hurried, ChangePace.usual, ChangePace.steady,
   ]
   /// Pauses before another attempt with somebody who was busy.
   static let attempts: Set<Duration> = [
