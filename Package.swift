@@ -127,7 +127,8 @@ let package = Package(
     // Floor 3: messages, bytes between peers, and what is kept.
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
     library("PeerLink", ["PeerAuth", "SystemBus", "Concurrency", "CShims", nioCore, nioPosix]),
-    library("VaultStore", ["Concurrency", "CShims", "Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
+    library(
+      "VaultStore", ["Concurrency", "CShims", "Courier", "ShamirKit", "Sodium", "VaultProtocol", "WireCodec", grdb]),
     library("Grouper", ["CShims", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", grdb]),
     library("HTTPLink", ["CCurl", "CCurlShims", "HTTPRequests", "Sodium", "Concurrency"]),
     library("XMPPLink", ["CStrophe", "CStropheShims", "Sodium", "Concurrency", "XMPPRequests"]),

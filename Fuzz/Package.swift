@@ -42,7 +42,8 @@ let package = Package(
     library("PeerAuth", ["Concurrency", "Sodium", "WireCodec"]),
     library("CallbackURL", ["Sodium"]),
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
-    library("VaultStore", ["Concurrency", "CShims", "Courier", "Sodium", "VaultProtocol", "WireCodec", grdb]),
+    library(
+      "VaultStore", ["Concurrency", "CShims", "Courier", "ShamirKit", "Sodium", "VaultProtocol", "WireCodec", grdb]),
     library("Grouper", ["CShims", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", grdb]),
     library(
       "SecretVault",

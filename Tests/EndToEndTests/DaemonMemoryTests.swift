@@ -74,7 +74,7 @@ struct DaemonMemoryTests {
     let database = try VaultDatabase(folders, keys: keys)
     let identity = try database.identitySecrets()
     needles.add("\(peer.name)'s private keys", identity.bytes.extracting(1..<97))
-    guard let stored = try database.share(ofSecret: try #require(bytes(hexadecimal: id))) else {
+    guard let stored = try database.share(ofSecret: try #require(SecretID(named: id))) else {
       throw VaultError(.notFound, "\(peer.name) has no share")
     }
     let held = try HeldShare(index: stored.index, record: stored.bytes, of: id)

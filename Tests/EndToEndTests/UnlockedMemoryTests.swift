@@ -38,7 +38,7 @@ struct UnlockedMemoryTests {
   /// The file key of a secret of which both hold a share, two of which are needed.
   private static func add(_ one: Peer, _ other: Peer, _ id: String, to needles: inout Needles) throws {
     var collector: ShareCollector?
-    let secret = try #require(bytes(hexadecimal: id))
+    let secret = try #require(SecretID(named: id))
     for peer in [one, other] {
       let folders = VaultFolders(home: peer.home)
       let database = try VaultDatabase(folders, keys: VaultKeys.unlock(folders, passphrase: nil))
@@ -54,7 +54,7 @@ struct UnlockedMemoryTests {
     }
     guard var shares = collector.take() else { return }
     try shares.verify()
-    let key = try shares.fileKey(for: SecretID(secret))
+    let key = try shares.fileKey(for: secret)
     needles.add("the file key", key.bytes)
   }
 }

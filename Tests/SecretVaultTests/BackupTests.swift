@@ -221,7 +221,7 @@ extension VaultTests {
         // A share's fragment is there if and only if the share is.
         let fragments = Set(
           archive.entries.filter { $0.name.hasPrefix("fragments/") }.map { String($0.name.dropFirst(10).prefix(32)) })
-        #expect(fragments == Set(staged.inventory.secrets.keys.map { hexadecimal($0) }))
+        #expect(fragments == Set(staged.inventory.secrets.keys.map(\.description)))
       }
       try await others.value
       #expect(try FileList(world.scratch.path + "/ada").names.sorted() == ["config", "data", "state"])

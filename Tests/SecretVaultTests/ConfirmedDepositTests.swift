@@ -26,7 +26,7 @@ extension VaultTests {
 
     private func expectNothingStored() throws {
       #expect(try ben.overview.secrets().isEmpty)
-      #expect(try ben.core.database.share(ofSecret: forged.header.id.bytes) == nil)
+      #expect(try ben.core.database.share(ofSecret: forged.header.id) == nil)
       #expect(try FileNames.list(world[1].folders.fragmentsPath).isEmpty)
     }
 
@@ -223,11 +223,11 @@ extension VaultTests {
       let (world, header) = (world, forged.header)
       let ada = try ben.directory.find("ada")
       let row = try ben.core.database.changeRequest(
-        .deposit, of: ada.digest, secret: header.id.bytes, at: world.clock.now
+        .deposit, of: ada.digest, secret: header.id, at: world.clock.now
       ) {
         (row, _) throws(StoreError) in
         row = RequestRecord(
-          kind: .deposit, peer: ada.digest, secretID: header.id.bytes, headerDigest: header.digest,
+          kind: .deposit, peer: ada.digest, secretID: header.id, headerDigest: header.digest,
           askedAt: world.clock.now, endsAt: world.clock.now + 60_000)
       }
       let id = try #require(row).id
@@ -243,10 +243,10 @@ extension VaultTests {
       let ada = try ben.directory.find("ada")
       let header = forged.header
       let row = try #require(
-        try ben.core.database.changeRequest(.deposit, of: ada.digest, secret: header.id.bytes, at: world.clock.now) {
+        try ben.core.database.changeRequest(.deposit, of: ada.digest, secret: header.id, at: world.clock.now) {
           (row, _) throws(StoreError) in
           row = RequestRecord(
-            kind: .deposit, peer: ada.digest, secretID: header.id.bytes, headerDigest: header.digest,
+            kind: .deposit, peer: ada.digest, secretID: header.id, headerDigest: header.digest,
             askedAt: world.clock.now, endsAt: world.clock.now + 60_000)
         })
       let approval = Task { [ben] in await refusal { try await ben.consent.approveRequest(row.id) } }

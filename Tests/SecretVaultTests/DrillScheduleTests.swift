@@ -1,3 +1,4 @@
+import ShamirKit
 import Sodium
 import Testing
 import VaultStore
@@ -98,7 +99,7 @@ extension VaultTests {
       _ = try await world.check(by: 0)
       world.clock.advance(milliseconds: -999 * 86_400_000)
       let due = try world[0].vault.checking.dueDrills(at: world.clock.now, every: 3_600_000, since: 0)
-      #expect(due.map { hexadecimal($0) } == [id])
+      #expect(due.map { $0.description } == [id])
     }
 
     @Test func `those that were never checked come first, then those whose check is longest ago`() async throws {
@@ -112,7 +113,7 @@ extension VaultTests {
       }
       world.clock.advance(milliseconds: 100 * 86_400_000)
       let due = try world[0].vault.checking.dueDrills(at: world.clock.now, every: 86_400_000, since: 0).map {
-        hexadecimal($0)
+        $0.description
       }
       #expect(Set(due.prefix(2)) == [ids[1], ids[2]])
       #expect(Array(due.dropFirst(2)) == order)
@@ -129,7 +130,7 @@ extension VaultTests {
       try await round(world, after: 86_400_000)
       #expect(try events(world[0], "checked") == 2)
       func isPostponed() throws -> Bool {
-        let id = try #require(bytes(hexadecimal: ids[1]))
+        let id = try #require(SecretID(named: ids[1]))
         return world[0].vault.checking.postponedDrills.contains(id, at: world.clock.now)
       }
       #expect(try isPostponed())
@@ -148,7 +149,7 @@ extension VaultTests {
       try await round(world, after: 86_400_000)
       try world[0].execute("UPDATE drills SET checked_at = checked_at + 1 WHERE hex(secret_id) = upper('\(ids[0])')")
       let due = try world[0].vault.checking.dueDrills(at: world.clock.now, every: 86_400_000, since: 0)
-      #expect(due.map { hexadecimal($0) } == [ids[0]])
+      #expect(due.map { $0.description } == [ids[0]])
       #expect(try world[0].vault.overview.status().secrets.count { $0.lastCheck == nil } == 1)
       try await round(world, after: 0)
       #expect(try world[0].vault.overview.status().secrets.allSatisfy { $0.lastCheck != nil })

@@ -422,7 +422,7 @@ extension VaultTests {
       let count = try PayloadSealer.ciphertextByteCount(
         header: plaintext.header, bodyByteCount: plaintext.body.byteCount, hasPassword: false, padding: .standard)
       let header = try ItemHeader(
-        mode: .shared, padding: .standard, keyID: .init(key.id), id: id, ciphertextByteCount: count)
+        mode: .shared, padding: .standard, keyID: key.id, id: id, ciphertextByteCount: count)
       var sealer = try PayloadSealer(
         key: ItemKeys.streamKey(of: header, key: secret), header: plaintext.header,
         bodyByteCount: plaintext.body.byteCount, password: nil, padding: .standard)

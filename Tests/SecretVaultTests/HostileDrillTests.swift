@@ -160,7 +160,7 @@ extension VaultTests {
         try await Self.answer(session, header, asked, proof, by: ben, to: cleo)
         let pieces = try await session.expect(DrillPieceRequest.self)
         let local = LocalPieces(
-          reader: try ben.vault.core.database.openFragment(of: header.id.bytes, index: 2), header: header, index: 2)
+          reader: try ben.vault.core.database.openFragment(of: header.id, index: 2), header: header, index: 2)
         for number in pieces.numbers {
           let (bytes, _, path) = try local.provenPiece(number)
           try await session.send(DrillPiece(request: asked.request, number: number, path: path, bytes: bytes))
@@ -200,7 +200,7 @@ extension VaultTests {
         try await Self.answer(session, header, asked, proof, by: ben, to: cleo)
         let pieces = try await session.expect(DrillPieceRequest.self)
         let local = LocalPieces(
-          reader: try ben.vault.core.database.openFragment(of: header.id.bytes, index: 2), header: header, index: 2)
+          reader: try ben.vault.core.database.openFragment(of: header.id, index: 2), header: header, index: 2)
         for number in pieces.numbers {
           var (bytes, _, path) = try local.provenPiece(number)
           if number == 1 { bytes[0] ^= 1 }

@@ -18,7 +18,7 @@ extension VaultTests {
       let forged = try ForgedSecret(by: world[2], to: [world[1], world[3]], threshold: 2)
       let group = GroupLetter(request: 1, purpose: .invitation, content: [1])
       let meeting = CourierGreeting(request: 1, copies: [], takes: true, receipts: [])
-      let introduction = Introduction(request: 1, secret: header.id.bytes, index: 2, sealed: [1])
+      let introduction = Introduction(request: 1, secret: header.id, index: 2, sealed: [1])
       let item = ItemOffer(request: 1, digest: header.digest, header: [1])
       let offer = Offer(request: 1, index: 1, sealedShare: try forged.sealed(1), header: forged.header.bytes)
       let cleo = try await HostileRequester(world[2], dials: world[1], in: world)
@@ -159,7 +159,7 @@ extension VaultTests {
       let circle = try await Circle()
       let (world, eve) = (circle.world, try Identity.generate())
       let ben = world[1].vault
-      let record = try #require(try ben.core.database.secret(circle.header.id.bytes))
+      let record = try #require(try ben.core.database.secret(circle.header.id))
       let cleo = try #require(
         try ben.introductions.introducedHolder(world[2].vault.core.identity.keys.digest, of: record.id))
       let dan = try world[3].vault.core.ownCard()
@@ -189,7 +189,7 @@ extension VaultTests {
         cards, header: circle.header, index: 2, dealer: ada.core.identity.keys.digest, recipient: ben.core.identity.keys
       )
       return try await say(
-        Introduction(request: 1, secret: circle.header.id.bytes, index: index, sealed: sealed), by: 0, circle)
+        Introduction(request: 1, secret: circle.header.id, index: index, sealed: sealed), by: 0, circle)
     }
 
     private func say(_ introduction: Introduction, by member: Int, _ circle: Circle) async throws -> RefusalReason? {
@@ -232,7 +232,7 @@ extension VaultTests {
       let cleo = HolderCard(index: 3, bytes: try world[2].vault.core.ownCard().published.encoded())
       let eve = try Identity.generate()
       #expect(try await introduce([cleo, borrowed(noise, by: eve, index: 4)], circle) == nil)
-      #expect(try ben.core.database.introductions(ofSecret: circle.header.id.bytes).map(\.index) == [3])
+      #expect(try ben.core.database.introductions(ofSecret: circle.header.id).map(\.index) == [3])
       #expect(try circle.names(at: 1) == ["cleo, introduced by ada"])
       // The same where the key is that of somebody whom the dealer has introduced before.
       let later = try borrowed(world[2].vault.core.identity.keys.noise, by: eve, index: 4)
@@ -258,7 +258,7 @@ extension VaultTests {
         dealer: world[3].vault.core.identity.keys.digest, recipient: world[1].vault.core.identity.keys)
       #expect(
         try await say(
-          Introduction(request: 1, secret: forged.header.id.bytes, index: 1, sealed: sealed), by: 3, circle) == nil)
+          Introduction(request: 1, secret: forged.header.id, index: 1, sealed: sealed), by: 3, circle) == nil)
       #expect(try world[1].vault.core.database.introductions(noiseKey: noise, limit: 32).count == 2)
       #expect(try await circle.ask(1, by: 2) == nil)
       // Of one dealer, one card a key.
@@ -268,7 +268,7 @@ extension VaultTests {
         dealer: world[3].vault.core.identity.keys.digest, recipient: world[1].vault.core.identity.keys)
       #expect(
         try await say(
-          Introduction(request: 1, secret: forged.header.id.bytes, index: 1, sealed: again), by: 3, circle)
+          Introduction(request: 1, secret: forged.header.id, index: 1, sealed: again), by: 3, circle)
           == .notAccepted)
     }
 
@@ -280,12 +280,12 @@ extension VaultTests {
       let sealed = try IntroductionBundle.seal(
         cards, header: circle.header, index: 2, dealer: circle.world[3].vault.core.identity.keys.digest,
         recipient: circle.world[1].vault.core.identity.keys)
-      let word = Introduction(request: 1, secret: circle.header.id.bytes, index: 2, sealed: sealed)
+      let word = Introduction(request: 1, secret: circle.header.id, index: 2, sealed: sealed)
       #expect(try await say(word, by: 3, circle) == .unavailable)
       // Nor does the dealer for a secret that isn't here, or another share.
       #expect(
         try await say(
-          Introduction(request: 1, secret: [UInt8](repeating: 1, count: 16), index: 2, sealed: sealed), by: 0, circle)
+          Introduction(request: 1, secret: SecretID(high: 1, low: 1), index: 2, sealed: sealed), by: 0, circle)
           == .unavailable)
       #expect(try await introduce(cards, circle, index: 3) == .unavailable)
       #expect(try circle.names(at: 1) == ["cleo, introduced by ada"])
@@ -312,7 +312,7 @@ extension VaultTests {
       let dealer = try await HostileRequester(circle.world[0], dials: circle.world[1], in: circle.world)
       for sealed in [[], [1], randomBytes(500), randomBytes(100_000)] as [[UInt8]] {
         try await dealer.session.send(
-          Introduction(request: 1, secret: circle.header.id.bytes, index: 2, sealed: sealed))
+          Introduction(request: 1, secret: circle.header.id, index: 2, sealed: sealed))
         #expect(try await dealer.session.expect(IntroductionResult.self).refusal == .notAccepted)
       }
       try await dealer.session.send(Ping(request: 5))
@@ -377,7 +377,7 @@ extension VaultTests {
     @Test func `requests of those whom one dealer has introduced count as one peer's`() async throws {
       let circle = try await Circle { world in _ = try world[1].vault.core.set("release-policy", to: "ask") }
       let (ben, dealer) = (circle.world[1].vault, circle.world[0].vault.core.identity.keys.digest)
-      let id = circle.header.id.bytes
+      let id = circle.header.id
       var counts: [Int] = []
       for number in UInt8(1)...3 {
         let sybil = try Digest([UInt8](repeating: number, count: 32))

@@ -78,7 +78,7 @@ extension VaultTests {
         try ParcelFrame(Hello(services: PeerServiceKind.allCases)),
         ParcelFrame(type: SealedRelease.type.rawValue, bytes: sealed),
       ]
-      let reader = try world[index].vault.core.database.openFragment(of: header.id.bytes, index: index)
+      let reader = try world[index].vault.core.database.openFragment(of: header.id, index: index)
       let local = LocalPieces(reader: reader, header: header, index: UInt8(index))
       for stripe in 0..<header.dispersal.stripeCount {
         let proven = try local.provenPiece(stripe)

@@ -202,7 +202,7 @@ extension VaultTests {
       #expect(try await other.deliver(other.job(1), to: world[1]) != nil)
       world.set(.none, for: world[1])
       #expect(
-        try await eventually { try ben.core.database.fragment(of: other.header.id.bytes, index: 1) != nil }
+        try await eventually { try ben.core.database.fragment(of: other.header.id, index: 1) != nil }
       )
       let parcel = try ForgedParcel(world[0], to: world[1])
       // The session may not have noticed its end: then the parcel waits a little.

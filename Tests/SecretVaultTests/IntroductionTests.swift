@@ -135,7 +135,7 @@ extension VaultTests {
         _ = try world[0].vault.trust.addPeer(card, name: nil)
       }
       circle.loseDealer()
-      let names = try circle.world[1].vault.introductions.introducedHolders(of: circle.header.id.bytes).map(\.name)
+      let names = try circle.world[1].vault.introductions.introducedHolders(of: circle.header.id).map(\.name)
       #expect(names == ["cleo (share 3), introduced by ada", "cleo (share 4), introduced by ada"])
       let (report, bytes) = try await circle.world.recover(by: 1)
       #expect(bytes == circle.content)
@@ -151,7 +151,7 @@ extension VaultTests {
       let circle = try await Circle()
       circle.loseDealer()
       _ = try circle.world[2].vault.core.set("introductions", to: "off")
-      #expect(try circle.world[2].vault.introductions.introducedHolders(of: circle.header.id.bytes).isEmpty)
+      #expect(try circle.world[2].vault.introductions.introducedHolders(of: circle.header.id).isEmpty)
       await #expect(throws: (any Error).self) { try await circle.ask(2, by: 1) }
       _ = try circle.world[2].vault.core.set("introductions", to: "on")
       #expect(try await circle.ask(2, by: 1) == nil)
@@ -189,7 +189,7 @@ extension VaultTests {
           .label == "cleo")
       #expect(try circle.names(at: 1) == ["dan, introduced by ada"])
       let digest = cleo.vault.core.identity.keys.digest
-      #expect(try ben.core.database.introduction(of: digest, secret: circle.header.id.bytes)?.card == [])
+      #expect(try ben.core.database.introduction(of: digest, secret: circle.header.id)?.card == [])
       // By a new word, and by the cards that the dealer gives in a drill.
       try circle.world[0].vault.introductions.introduceLate(circle.world[3].vault.core.ownCard())
       _ = await circle.world[0].vault.sharing.deliverIntroductions(ofSecret: nil)
@@ -244,11 +244,11 @@ extension VaultTests {
       let database = circle.world[0].vault.core.database
       #expect(try database.waitingIntroductions().isEmpty)
       let digest = circle.world[1].vault.core.identity.keys.digest
-      #expect(try database.waitingIntroduction(ofSecret: circle.header.id.bytes, to: digest) != nil)
+      #expect(try database.waitingIntroduction(ofSecret: circle.header.id, to: digest) != nil)
       circle.world.set(.none, for: circle.world[1])
       _ = try await circle.world[0].vault.sharing.retry(nil) { _ in }
       #expect(try circle.names(at: 1) == ["cleo, introduced by ada", "dan, introduced by ada"])
-      #expect(try database.waitingIntroduction(ofSecret: circle.header.id.bytes, to: digest) == nil)
+      #expect(try database.waitingIntroduction(ofSecret: circle.header.id, to: digest) == nil)
       // No list of deliveries has ever shown it.
       #expect(try circle.world[0].vault.overview.secret(circle.report.id).deliveries.count == 3)
     }
@@ -387,7 +387,7 @@ extension VaultTests {
       }
       let first = try #require(try ada.core.database.secretsWithShare(for: dan.core.identity.keys.digest).first)
       let sound = try #require(try ada.core.database.secret(first)?.createdAt)
-      try world[0].execute("UPDATE secrets SET created_at = created_at + 1 WHERE id = x'\(hexadecimal(first))'")
+      try world[0].execute("UPDATE secrets SET created_at = created_at + 1 WHERE id = x'\(first)'")
       world.set(.none, for: world[3])
       _ = try await ada.links.pingPeer("dan")
       func told() throws -> Int {
@@ -396,8 +396,8 @@ extension VaultTests {
       await ada.sharing.deliverIntroductions(ofSecret: nil)
       #expect(try told() == 3)
       // That of the damaged one follows when it is whole again.
-      try world[0].execute("UPDATE secrets SET created_at = \(sound) WHERE id = x'\(hexadecimal(first))'")
-      _ = try await ada.sharing.retry(hexadecimal(first)) { _ in }
+      try world[0].execute("UPDATE secrets SET created_at = \(sound) WHERE id = x'\(first)'")
+      _ = try await ada.sharing.retry(first.description) { _ in }
       #expect(try told() == 4)
     }
 
@@ -463,10 +463,10 @@ extension VaultTests {
       _ = try await world.check(by: 3)
       world.set(.refuses, for: dan)
       let digest = dan.vault.core.identity.keys.digest
-      let before = try world[1].vault.core.database.introduction(of: digest, secret: circle.header.id.bytes)?.card
+      let before = try world[1].vault.core.database.introduction(of: digest, secret: circle.header.id)?.card
       // Ben has met it too: what he has is put back.
       let old = try #require(try world[0].vault.core.database.peer(digest)).card
-      try world[1].vault.core.database.changeIntroductions(ofSecret: circle.header.id.bytes) { rows, _ in
+      try world[1].vault.core.database.changeIntroductions(ofSecret: circle.header.id) { rows, _ in
         for row in rows.indices where rows[row].digest == digest { rows[row].card = old }
       }
       #expect(before != old)

@@ -241,7 +241,7 @@ extension VaultTests {
         ciphertextByteCount: header.ciphertextByteCount, description: item.id)
       try await poison(
         ItemRecord(
-          id: named.id, keyID: header.keyID.bytes, header: named.encoded(), byteCount: Int64(named.ciphertextByteCount),
+          id: named.id, keyID: header.keyID, header: named.encoded(), byteCount: Int64(named.ciphertextByteCount),
           state: .waiting, origin: .sent, sender: nil, label: nil, receivedAt: 0), by: 3)
       #expect(try await world[1].vault.items.acceptItem(item.id).item.id == item.id)
     }

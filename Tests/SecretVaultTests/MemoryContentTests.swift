@@ -61,7 +61,7 @@ extension VaultTests {
       for member in world.members {
         let record = try member.vault.directory.resolve(report.id)
         let header = try member.vault.directory.header(of: record)
-        #expect(header.extensions[1] == record.id + [3])
+        #expect(header.extensions[1] == record.id.bytes + [3])
       }
     }
 

@@ -154,7 +154,7 @@ extension VaultTests {
       #expect(request.kind == .deposit && request.peer == "ada" && request.description == "a letter")
       #expect(told("deposit-requested") == 1)
       #expect(try await !ben.answering.answerParcels())
-      #expect(try ben.overview.secrets().count == 1 && ben.core.database.share(ofSecret: other.header.id.bytes) == nil)
+      #expect(try ben.overview.secrets().count == 1 && ben.core.database.share(ofSecret: other.header.id) == nil)
       // Nobody waits at the other end, so there is all the time until the parcel expires.
       world.clock.advance(milliseconds: 10 * 86_400_000)
       #expect(try await !ben.answering.answerParcels())
@@ -178,7 +178,7 @@ extension VaultTests {
       await world.clock.isAwaited(.seconds(5))
       world.clock.advance(milliseconds: 5000)
       _ = try await approval.value
-      #expect(try ben.core.database.share(ofSecret: other.header.id.bytes) == nil)
+      #expect(try ben.core.database.share(ofSecret: other.header.id) == nil)
       #expect(try await ben.answering.answerParcels())
       #expect(try ben.overview.secret(other.header.id.description).summary.ownIndex == 1)
     }

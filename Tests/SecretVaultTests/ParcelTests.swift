@@ -1,4 +1,5 @@
 import PeerAuth
+import ShamirKit
 import Sodium
 import TestTime
 import Testing
@@ -46,7 +47,7 @@ extension VaultTests {
       let done = try ada.overview.secret(report.id).deliveries
       #expect(done.allSatisfy { $0.state == .delivered && $0.onItsWay == nil })
       #expect(try ada.overview.status().peers.map(\.onItsWay) == [0, 0])
-      let routes = try ada.core.database.deliveries(ofSecret: #require(bytes(hexadecimal: report.id))).map(\.route)
+      let routes = try ada.core.database.deliveries(ofSecret: #require(SecretID(named: report.id))).map(\.route)
       #expect(routes == ["group", "group"])
       // Everything that was posted is out of the group again.
       try await office.round()

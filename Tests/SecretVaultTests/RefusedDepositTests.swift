@@ -22,7 +22,7 @@ extension VaultTests {
     /// Nothing of the secret lies at ben's.
     private func expectNothingStored() throws {
       #expect(try world[1].vault.overview.secrets().isEmpty)
-      #expect(try world[1].vault.core.database.share(ofSecret: forged.header.id.bytes) == nil)
+      #expect(try world[1].vault.core.database.share(ofSecret: forged.header.id) == nil)
       #expect(try !FileList(world[1].folders.fragmentsPath).names.contains("\(forged.header.id).1"))
     }
 
@@ -156,7 +156,7 @@ extension VaultTests {
       let details = try world[1].vault.overview.secret(forged.header.id.description)
       #expect(details.headerDigest == forged.header.digest.description)
       #expect(details.conflictingHeadersFrom == ["ada"])
-      let evidence = try world[1].vault.core.database.evidence(aboutSecret: forged.header.id.bytes)
+      let evidence = try world[1].vault.core.database.evidence(aboutSecret: forged.header.id)
       #expect(evidence.map(\.header) == [other.bytes])
     }
 

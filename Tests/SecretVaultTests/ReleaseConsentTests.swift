@@ -1,3 +1,4 @@
+import ShamirKit
 import Sodium
 import Testing
 
@@ -26,7 +27,7 @@ import Testing
     mutating func ask() throws -> ReleaseConsent.Verdict {
       let consent = ReleaseConsent(
         policy: policy, now: now, latest: latest, peer: try Digest([UInt8](repeating: 1, count: 32)),
-        secretID: [UInt8](repeating: 2, count: 16), headerDigest: header)
+        secretID: SecretID(high: 2, low: 2), headerDigest: header)
       let (verdict, row) = consent.judge(row, counts)
       self.row = row
       latest = max(latest, now)

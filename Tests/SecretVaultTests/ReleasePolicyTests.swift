@@ -158,7 +158,7 @@ extension VaultTests {
       #expect(try await ask(by: 2) == .userAsked)
       _ = try ben.overview.delete(id)
       #expect(try ben.consent.requests().isEmpty)
-      #expect(try ben.core.database.policy(ofSecret: header.id.bytes) == nil)
+      #expect(try ben.core.database.policy(ofSecret: header.id) == nil)
     }
 
     @Test func `the default is the setting's, a secret's own comes first, and default takes it away`() async throws {
@@ -169,7 +169,7 @@ extension VaultTests {
       #expect(
         try ben.consent.setReleasePolicy(.auto, of: id)
           == SecretPolicy(
-            secret: ben.directory.secretReference(header.id.bytes), policy: .auto, isDefault: false))
+            secret: ben.directory.secretReference(header.id), policy: .auto, isDefault: false))
       #expect(try await ask(by: 2) == nil)
       #expect(try ben.consent.requests().isEmpty)
       #expect(try ben.consent.setReleasePolicy(nil, of: id).isDefault)
@@ -200,10 +200,10 @@ extension VaultTests {
       let cleo = try ben.directory.find("cleo")
       for number in 0..<ReleaseConsent.limitOfPeer {
         try ben.core.database.changeRequest(
-          .release, of: cleo.digest, secret: [UInt8](repeating: UInt8(number), count: 16), at: world.clock.now
+          .release, of: cleo.digest, secret: SecretID(high: 0, low: UInt64(number)), at: world.clock.now
         ) { (row, _) throws(StoreError) in
           row = RequestRecord(
-            kind: .release, peer: cleo.digest, secretID: [UInt8](repeating: UInt8(number), count: 16),
+            kind: .release, peer: cleo.digest, secretID: SecretID(high: 0, low: UInt64(number)),
             headerDigest: header.digest, askedAt: world.clock.now, endsAt: world.clock.now + 1_000_000)
         }
       }

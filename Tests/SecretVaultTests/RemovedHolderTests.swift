@@ -1,4 +1,5 @@
 import Foundation
+import ShamirKit
 import Sodium
 import Testing
 import VaultProtocol
@@ -29,7 +30,7 @@ extension VaultTests {
       #expect(try await circle.ask(1, by: 2) == nil)
       // Known as a holder, too, of what is shared from now on.
       let other = try await world.share([1, 2, 3], threshold: 2, name: "other.txt")
-      let id = try #require(bytes(hexadecimal: other.id))
+      let id = try #require(SecretID(named: other.id))
       #expect(ben.recovering.namedHolders(of: id).contains(world[2].vault.core.identity.keys.digest))
     }
 
@@ -158,7 +159,7 @@ extension VaultTests {
       let dan = world[3].vault.core.identity.keys.digest
       let forged = try ForgedSecret(by: world[3], to: [world[1], world[2], world[0]], threshold: 2)
       #expect(try await forged.deliver(forged.job(1), to: world[1]) == nil)
-      let record = try #require(try ben.core.database.secret(forged.header.id.bytes))
+      let record = try #require(try ben.core.database.secret(forged.header.id))
       let cleo = try world[2].vault.core.ownCard().published
       #expect(try ben.introductions.introduce([(index: 2, card: cleo)], record) == .kept)
       #expect(try ben.core.database.introducers(of: cleo.keys.digest).count == 2)
@@ -177,7 +178,7 @@ extension VaultTests {
       }
       let (ada, cleo) = (circle.world[0].vault, circle.world[2].vault)
       #expect(try circle.names(at: 3) == ["ben, introduced by ada"])
-      let record = try #require(try ada.core.database.secret(circle.header.id.bytes))
+      let record = try #require(try ada.core.database.secret(circle.header.id))
       let handed = HolderCard(index: 3, bytes: try cleo.core.ownCard().published.encoded())
       let ben = try #require(try ada.core.database.peer(circle.world[1].vault.core.identity.keys.digest))
       if isCut {

@@ -68,7 +68,7 @@ extension VaultTests {
       await one.session.close()
       let vault = world[1].vault
       let pieces = LocalPieces(
-        reader: try vault.core.database.openFragment(of: forged.header.id.bytes, index: 1), header: forged.header,
+        reader: try vault.core.database.openFragment(of: forged.header.id, index: 1), header: forged.header,
         index: 1)
       let count = Counter()
       try await pieces.fetch(first: 0, count: 8) { _ in count.increment() }

@@ -1,3 +1,4 @@
+import ShamirKit
 import Sodium
 import Testing
 import VaultStore
@@ -19,10 +20,7 @@ struct SecretListTextTests {
       let kind = (0...255).first { SecretList.kind(UInt8($0)) == summary.kind }
       listing.lines.append(
         SecretListing.Line(
-          id: (
-            try #require(UInt64(summary.id.prefix(16), radix: 16)),
-            try #require(UInt64(summary.id.dropFirst(16), radix: 16))
-          ), dealer: place,
+          id: try #require(SecretID(named: summary.id)), dealer: place,
           description: summary.description == nil ? nil : start..<listing.texts.count,
           kind: UInt8(try #require(kind)), origin: summary.origin == .dealt ? .dealt : .held,
           threshold: UInt8(summary.threshold), shareCount: UInt8(summary.shareCount),

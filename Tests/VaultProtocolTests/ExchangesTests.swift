@@ -57,7 +57,7 @@ private func message(_ kind: Kind, _ request: UInt64) throws -> Exchanges.Reques
 }
 
 private func introduction(_ request: UInt64) -> Introduction {
-  Introduction(request: request, secret: [UInt8](repeating: 1, count: 16), index: 2, sealed: [1])
+  Introduction(request: request, secret: SecretID(high: 1, low: 2), index: 2, sealed: [1])
 }
 
 private func possession(_ request: UInt64) throws -> Possession {

@@ -40,7 +40,8 @@ func sampleMessages() throws -> [any PeerMessage] {
 private func sampleIntroductionMessages(_ request: UInt64, _ refusal: RefusalReason?) throws -> [any PeerMessage] {
   [
     Introduction(
-      request: request, secret: try Randomness.bytes(16), index: .random(in: 0...(.max)),
+      request: request, secret: SecretID(high: .random(in: 0...(.max)), low: .random(in: 0...(.max))),
+      index: .random(in: 0...(.max)),
       sealed: try Randomness.bytes(.random(in: 0...500))),
     IntroductionResult(request: request, refusal: nil), IntroductionResult(request: request, refusal: refusal),
     CardRequest(request: request, known: []),
@@ -118,7 +119,7 @@ func largestMessages() throws -> [any PeerMessage] {
     GroupLetter(request: .max, purpose: .joining, content: [UInt8](repeating: 5, count: GroupLetter.contentLimit)),
     GroupReply(request: .max, outcome: .taken([UInt8](repeating: 5, count: GroupReply.contentLimit))),
     Introduction(
-      request: .max, secret: [UInt8](repeating: 6, count: 16), index: 255,
+      request: .max, secret: SecretID(high: 6, low: .max), index: 255,
       sealed: [UInt8](repeating: 7, count: IntroductionBundle.sealedByteLimit)),
     CardRequest(request: .max, known: (1...254).map { .init(index: $0, serial: .max) }),
     Cards(request: .max, cards: (1...254).map { HolderCard(index: $0, bytes: [UInt8](repeating: 8, count: 2048)) }),

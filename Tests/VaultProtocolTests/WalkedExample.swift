@@ -159,7 +159,7 @@ struct WalkedExample {
     return try [
       (
         "introduction",
-        Introduction(request: request, secret: header.id.bytes, index: 2, sealed: [0xaa, 0xbb, 0xcc]).encoded()
+        Introduction(request: request, secret: header.id, index: 2, sealed: [0xaa, 0xbb, 0xcc]).encoded()
       ),
       ("introduction result: kept", IntroductionResult(request: request, refusal: nil).encoded()),
       ("card request", CardRequest(request: request, known: [.init(index: 3, serial: 1)]).encoded()),

@@ -63,7 +63,7 @@ import Testing
     let database = try home.makeDatabase()
     let fragment = try placeFragment(database, 1, index: 2)
     _ = try database.deposit(sampleSecret(1), share: secret(share), index: 2, fragment: fragment)
-    #expect(throws: StoreError.alreadyExists("share 2 of secret \(hexadecimal(sampleID(1)))")) {
+    #expect(throws: StoreError.alreadyExists("share 2 of secret \(sampleID(1))")) {
       try database.deposit(sampleSecret(1), share: secret(share), index: 3, fragment: fragment)
     }
   }
@@ -73,7 +73,7 @@ import Testing
     let database = try home.makeDatabase()
     let fragment = try placeFragment(database, 1, index: 2)
     unlink(try database.fragments.path(sampleID(1), 2))
-    #expect(throws: StoreError.damaged("the file of fragment 2 of secret \(hexadecimal(sampleID(1)))")) {
+    #expect(throws: StoreError.damaged("the file of fragment 2 of secret \(sampleID(1))")) {
       try database.deposit(sampleSecret(1), share: secret(share), index: 2, fragment: fragment)
     }
     #expect(try database.secrets() == [])
@@ -102,9 +102,9 @@ import Testing
     _ = try database.deposit(sampleSecret(1), share: secret(share), index: 2, fragment: fragment)
     let outsider = try DatabaseQueue(path: home.folders.databasePath)
     try outsider.write { db in try db.execute(sql: "UPDATE shares SET \(change)") }
-    try database.companions.remove(sampleID(1))
+    try database.companions.remove(.secret(sampleID(1)))
     let epoch: Int64 = change.hasPrefix("epoch") ? 1 : 0
-    #expect(throws: StoreError.damaged("the share of secret \(hexadecimal(sampleID(1)))")) {
+    #expect(throws: StoreError.damaged("the share of secret \(sampleID(1))")) {
       _ = try database.share(ofSecret: sampleID(1), epoch: epoch)
     }
   }
@@ -132,7 +132,7 @@ import Testing
     #expect(try database.deliveries(ofSecret: sampleID(1)).map(\.entry) == Array(entries.prefix(2)))
     #expect(try bytes(of: database, 1) == share)
     #expect(try database.openFragment(of: sampleID(1), index: 3).read(at: 0, count: 1) == [3])
-    #expect(throws: StoreError.alreadyExists("secret \(hexadecimal(sampleID(1)))")) {
+    #expect(throws: StoreError.alreadyExists("secret \(sampleID(1))")) {
       try deal(database, record, staged.records, [])
     }
     // The first one's fragments are not the second one's to remove.
@@ -188,14 +188,14 @@ import Testing
     try database.deleteSecret(sampleID(1), at: 77)
     let outsider = try DatabaseQueue(path: home.folders.databasePath)
     try outsider.write { db in try db.execute(sql: "UPDATE tombstones SET deleted_at = 78") }
-    #expect(throws: StoreError.damaged("the tombstone of secret \(hexadecimal(sampleID(1)))")) {
+    #expect(throws: StoreError.damaged("the tombstone of secret \(sampleID(1))")) {
       try database.tombstone(sampleID(1))
     }
     try outsider.write { db in
       try db.execute(
         sql: "UPDATE tombstones SET deleted_at = 77, secret_id = ?", arguments: [sampleID(9).blob])
     }
-    #expect(throws: StoreError.damaged("the tombstone of secret \(hexadecimal(sampleID(9)))")) {
+    #expect(throws: StoreError.damaged("the tombstone of secret \(sampleID(9))")) {
       try database.tombstone(sampleID(9))
     }
   }

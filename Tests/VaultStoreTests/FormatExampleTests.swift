@@ -37,7 +37,7 @@ import WireCodec
 
   @Test func `a sealed record`() throws {
     let keys = try VaultKeys(master: secret(masterKey))
-    let name = VaultDatabase.shareName([UInt8](repeating: 1, count: 16), 2, epoch: 0)
+    let name = VaultDatabase.shareName(sampleID(1), 2, epoch: 0)
     let nonce = [UInt8](repeating: 0x44, count: 24)
     try expectInDocument(lines(keys.seal(text("share and salt"), name, nonce: nonce)))
   }

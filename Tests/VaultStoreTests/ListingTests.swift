@@ -1,4 +1,5 @@
 import GRDB
+import ShamirKit
 import Sodium
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
     let database = try home.makeDatabase()
     let records = try (0..<count).map { number in
       SecretRecord(
-        id: Array(repeating: 0, count: 14) + [UInt8(number >> 8), UInt8(number & 255)],
+        id: SecretID(high: 0, low: UInt64(number)),
         askTag: try digest("ask \(number)"), headerDigest: try digest("header \(number)"), header: [1],
         origin: number % 3 == 0 ? .dealt : .held, dealer: try digest("dealer \(number % 5)"),
         description: number % 4 == 0 ? nil : "secret ✉️ \(number)", kind: UInt8(number % 256),
@@ -41,7 +42,7 @@ import Testing
     try #require(listing.lines.count == count && records.count == count)
     for (line, record) in zip(listing.lines, records) {
       let isSame =
-        SecretListing.bytes(line.id) == record.id && listing.dealers[line.dealer] == record.dealer
+        line.id == record.id && listing.dealers[line.dealer] == record.dealer
         && listing.description(of: line) == record.description && line.kind == record.kind
         && line.origin == record.origin && Int(line.threshold) == record.threshold
         && Int(line.shareCount) == record.shareCount && Int(line.ownIndex) == record.ownIndex ?? 0
@@ -102,9 +103,9 @@ import Testing
     // The others can still be found and read.
     #expect(try database.secret(other.id) == other)
     let unverified = try database.listing(verifying: false)
-    #expect(unverified.lines.contains { SecretListing.bytes($0.id) == other.id })
+    #expect(unverified.lines.contains { $0.id == other.id })
     let sound = try database.soundListing()
-    #expect(sound.listing.lines.map { SecretListing.bytes($0.id) } == [other.id])
+    #expect(sound.listing.lines.map { $0.id } == [other.id])
     #expect(sound.damaged.count == 1 && sound.damaged != [other.id])
   }
 
@@ -135,6 +136,6 @@ import Testing
       try database.insert(record, db)
       try db.execute(sql: "UPDATE secrets SET mac = ?", arguments: [mac.blob])
     }
-    #expect(throws: StoreError.damaged("secret \(hexadecimal(record.id))")) { try database.listing() }
+    #expect(throws: StoreError.damaged("secret \(record.id)")) { try database.listing() }
   }
 }

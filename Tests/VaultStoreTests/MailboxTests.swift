@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test func `mailboxes are noted for each group, and forgotten`() throws {
-    let (tag, other) = (sampleID(1), sampleID(2))
+    let (tag, other): ([UInt8], [UInt8]) = (sampleID(1), sampleID(2))
     let second = [UInt8](repeating: 8, count: 8)
     #expect(try database.setMailbox(group: ParcelsTests.group, tag: tag))
     #expect(try database.setMailbox(group: ParcelsTests.group, tag: tag))

@@ -133,7 +133,7 @@ import VaultProtocol
 
   @Test func `what can't be a message isn't stored`() throws {
     let peer = try digest("cleo")
-    let account = sampleID(1)
+    let account: [UInt8] = sampleID(1)
     func message(
       id: [UInt8] = sampleID(1), peer: Digest? = peer, account: [UInt8]? = nil, contact: String? = nil,
       isSealed: Bool = true, name: String? = nil, type: String? = nil, bytes: Int64 = 1, parts: Int = 1, done: Int = 0,

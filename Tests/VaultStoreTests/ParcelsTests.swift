@@ -131,7 +131,7 @@ import Testing
 
   @Test func `what can't be a parcel isn't stored`() throws {
     let good = try sampleParcel(1, .request)
-    for bad in [good.with(id: [1]), good.with(secretID: [1]), good.with(group: [1]), good.with(inReplyTo: [1])] {
+    for bad in [good.with(id: [1]), good.with(group: [1]), good.with(inReplyTo: [1])] {
       #expect(throws: StoreError.invalid("a parcel")) {
         try database.addParcel(bad, content: nil, replySecret: nil)
       }
@@ -419,10 +419,10 @@ func enqueueDelivery(_ database: VaultDatabase) throws -> Int64 {
 
 extension ParcelRecord {
   fileprivate func with(
-    id: [UInt8]? = nil, secretID: [UInt8]? = nil, group: [UInt8]? = nil, inReplyTo: [UInt8]? = nil
+    id: [UInt8]? = nil, group: [UInt8]? = nil, inReplyTo: [UInt8]? = nil
   ) -> ParcelRecord {
     ParcelRecord(
-      id: id ?? self.id, direction: direction, peer: peer, secretID: secretID ?? self.secretID,
+      id: id ?? self.id, direction: direction, peer: peer, secretID: secretID,
       group: group ?? self.group, createdAt: createdAt, expiresAt: expiresAt, inReplyTo: inReplyTo)
   }
 }

@@ -79,7 +79,7 @@ import Testing
     #expect(throws: StoreError.self) {
       try database.writeKeeping { db, changed in
         try database.insert(sampleSecret(1, origin: .dealt, ownIndex: nil), db)
-        changed.insert(sampleID(1))
+        changed.insert(.secret(sampleID(1)))
         try db.execute(sql: "this is no statement")
       }
     }

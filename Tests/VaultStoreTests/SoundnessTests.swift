@@ -1,5 +1,6 @@
 import GRDB
 import Glibc
+import ShamirKit
 import Testing
 
 @testable import VaultStore
@@ -163,7 +164,7 @@ import Testing
     try database.write { db in try db.execute(sql: "UPDATE policies SET mac = zeroblob(32)") }
     for path in furnished.companions.keys { unlink(path) }
     try database.takeUpLost(thoroughly: true)
-    let expected = [2, 3].map { sampleID($0) }
+    let expected: [SecretID] = [2, 3].map { sampleID($0) }
     #expect(try database.lostShares().map(\.secretID) == expected)
     #expect(try database.unsound(among: [1, 2, 3].map { sampleID($0) }) == Set(expected))
     try database.deleteSecret(sampleID(2), at: 5)

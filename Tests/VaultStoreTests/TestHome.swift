@@ -1,4 +1,5 @@
 import Glibc
+import ShamirKit
 import Sodium
 import Testing
 
@@ -113,7 +114,13 @@ func samplePeer(_ name: String, state: PeerRecord.State = .scanned) throws -> Pe
     card: Array("card of \(name)".utf8), addresses: ["192.0.2.1:4721"], state: state, addedAt: 1000)
 }
 
-func sampleID(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 16) }
+func sampleID(_ number: UInt8) -> SecretID {
+  let half = UInt64(number) &* 0x0101_0101_0101_0101
+  return SecretID(high: half, low: half)
+}
+
+/// The same for what else has 16 bytes for a name.
+@_disfavoredOverload func sampleID(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 16) }
 
 func sampleSecret(
   _ number: UInt8, origin: SecretRecord.Origin = .held, header: String = "header", ownIndex: Int? = 2

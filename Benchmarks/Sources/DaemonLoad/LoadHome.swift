@@ -123,13 +123,13 @@ final class LoadHome {
     let header = dealt.header
     let staging = try database.fragments.stage(count: 1)
     try staging.write(dealt.fragment.span.bytes, index: 1, at: 0)
-    try staging.publish(as: header.id.bytes)
+    try staging.publish(as: header.id)
     let fragment = FragmentRecord(
-      completeOf: header.id.bytes, index: 1, byteCount: Int64(header.dispersal.fragmentByteCount),
+      completeOf: header.id, index: 1, byteCount: Int64(header.dispersal.fragmentByteCount),
       trailerByteCount: Int64(Digest.byteCount), pieces: 1, headerDigest: header.digest,
       source: dealer.identity.keys.digest)
     let record = SecretRecord(
-      id: header.id.bytes, askTag: try AskTag.of(header.id), headerDigest: header.digest, header: header.bytes,
+      id: header.id, askTag: try AskTag.of(header.id), headerDigest: header.digest, header: header.bytes,
       origin: .held, dealer: dealer.identity.keys.digest, description: header.description,
       kind: header.kind, threshold: header.scheme.threshold, shareCount: header.scheme.shareCount, ownIndex: 1,
       createdAt: header.createdAt, receivedAt: time)

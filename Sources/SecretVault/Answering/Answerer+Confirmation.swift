@@ -42,7 +42,7 @@ extension Answerer {
     let now = room.environment.now()
     var isFull = false
     let request = try room.database.changeRequest(
-      .deposit, of: peer.digest, secret: header.id.bytes, at: now
+      .deposit, of: peer.digest, secret: header.id, at: now
     ) { (row, counts) throws(StoreError) in
       switch (row?.state, row?.headerDigest == header.digest) {
       case (.taken, true): return
@@ -67,7 +67,7 @@ extension Answerer {
 
   func depositRequest(_ header: SecretHeader, at now: Int64, until end: Int64) -> RequestRecord {
     RequestRecord(
-      kind: .deposit, peer: peer.digest, secretID: header.id.bytes, headerDigest: header.digest,
+      kind: .deposit, peer: peer.digest, secretID: header.id, headerDigest: header.digest,
       description: header.description.isEmpty ? nil : header.description,
       byteCount: Int64(clamping: header.dispersal.fragmentByteCount), askedAt: now, endsAt: end)
   }
@@ -119,7 +119,7 @@ extension Answerer {
   /// A share that has arrived needs no approval any more.
   func forgetApproval(of header: SecretHeader) {
     do {
-      guard let known = try room.database.request(.deposit, of: peer.digest, secret: header.id.bytes) else { return }
+      guard let known = try room.database.request(.deposit, of: peer.digest, secret: header.id) else { return }
       try room.database.removeRequest(known.id)
     } catch {
       room.core.logFault("a request that was met could not be removed: \(error)")

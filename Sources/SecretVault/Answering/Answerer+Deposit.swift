@@ -58,12 +58,12 @@ extension Answerer {
     let header: SecretHeader
     do { header = try SecretHeader(bytes: offer.header) } catch { return .refuse(.invalidHeader, nil) }
     guard header.dealerKey == peer.signingKey else { return .refuse(.notTheDealer, header) }
-    guard try room.database.tombstone(header.id.bytes) == nil else { return .refuse(.deleted, header) }
-    if let known = try room.database.secret(header.id.bytes) {
+    guard try room.database.tombstone(header.id) == nil else { return .refuse(.deleted, header) }
+    if let known = try room.database.secret(header.id) {
       guard known.headerDigest == header.digest else { return try conflict(header) }
       // A share that is complete here is durable: the dealer missed the answer.
       guard known.ownIndex != Int(offer.index) else {
-        try room.database.ensureCompanion(of: header.id.bytes)
+        try room.database.ensureCompanion(of: .secret(header.id))
         return .complete
       }
       return .refuse(.invalidShare, header)
@@ -113,7 +113,7 @@ extension Answerer {
 
   /// What has arrived of the same deposit.
   private func fragmentUnderWay(_ header: SecretHeader, _ index: UInt8) throws -> FragmentRecord? {
-    guard let fragment = try room.database.fragment(of: header.id.bytes, index: Int(index)),
+    guard let fragment = try room.database.fragment(of: header.id, index: Int(index)),
       fragment.headerDigest == header.digest, fragment.source == peer.digest
     else { return nil }
     return fragment
@@ -130,7 +130,7 @@ extension Answerer {
   private func conflict(_ header: SecretHeader) throws -> Decision {
     try room.database.addEvidence(
       EvidenceRecord(
-        secretID: header.id.bytes, headerDigest: header.digest, header: header.bytes, peer: peer.digest,
+        secretID: header.id, headerDigest: header.digest, header: header.bytes, peer: peer.digest,
         seenAt: room.environment.now()))
     room.recordUnlessTooMany(.conflict, peer: peer, secret: header, detail: "showed another header for a known secret")
     return .refuse(.conflictingHeader, header)
@@ -154,14 +154,14 @@ extension Answerer {
       let trailerByteCount = Int64(exactly: trailer)
     else { throw .invalid("a fragment of this size") }
     let record = FragmentRecord(
-      partialOf: header.id.bytes, index: Int(offer.index), byteCount: byteCount, trailerByteCount: trailerByteCount,
+      partialOf: header.id, index: Int(offer.index), byteCount: byteCount, trailerByteCount: trailerByteCount,
       expiresAt: room.environment.now() + Self.partialLifetime, headerDigest: header.digest, source: peer.digest)
     let partial: PartialFragment
     do {
       partial = try room.database.openPartial(record, pieceByteCount: plan.pieceByteCount(0))
     } catch StoreError.alreadyExists {
       // Left over from another attempt of the same dealer under another header: nothing was acknowledged, so it goes.
-      try room.database.discardPartial(of: header.id.bytes, index: Int(offer.index))
+      try room.database.discardPartial(of: header.id, index: Int(offer.index))
       partial = try room.database.openPartial(record, pieceByteCount: plan.pieceByteCount(0))
     } catch { throw error }
     var deposit = DepositInProgress(
@@ -249,11 +249,11 @@ extension Answerer {
       try running.writeTree()
       try running.partial.finish()
       let fragment = FragmentRecord(
-        completeOf: header.id.bytes, index: running.partial.index, byteCount: running.partial.byteCount,
+        completeOf: header.id, index: running.partial.index, byteCount: running.partial.byteCount,
         trailerByteCount: Int64(clamping: try MerkleLayout(leafCount: header.dispersal.stripeCount).totalByteCount),
         pieces: running.partial.pieceCount, headerDigest: header.digest, source: peer.digest)
       let secret = SecretRecord(
-        id: header.id.bytes, askTag: try AskTag.of(header.id), headerDigest: header.digest, header: header.bytes,
+        id: header.id, askTag: try AskTag.of(header.id), headerDigest: header.digest, header: header.bytes,
         origin: .held, dealer: peer.digest, description: header.description.isEmpty ? nil : header.description,
         kind: header.kind, threshold: header.scheme.threshold, shareCount: header.scheme.shareCount,
         ownIndex: running.partial.index, createdAt: header.createdAt, receivedAt: room.environment.now())
@@ -278,7 +278,7 @@ extension Answerer {
   }
 
   private func discard(_ running: DepositInProgress) throws(StoreError) {
-    try room.database.discardPartial(of: running.header.id.bytes, index: running.partial.index)
+    try room.database.discardPartial(of: running.header.id, index: running.partial.index)
   }
 
   /// The session has ended in the middle: what has arrived stays for the next attempt.

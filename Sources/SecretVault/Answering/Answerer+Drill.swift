@@ -37,14 +37,14 @@ extension Answerer {
     }
     exchanges.drill.drilled(request: request.request)
     drill = AnsweredDrill(id: header.id, index: index)
-    room.recordUnlessTooMany(.shareDrilled, peer: asker(about: header.id.bytes) ?? peer, secret: header)
+    room.recordUnlessTooMany(.shareDrilled, peer: asker(about: header.id) ?? peer, secret: header)
     let reach = greeting.offers(.introductions) && room.introductions.usesIntroductions ? reach(header.id) : nil
     try await reply(DrillAnswer(possession: answer, reach: reach))
   }
 
   /// Whom this device could reach if it had to recover the secret. What can't be read isn't told.
   private func reach(_ id: SecretID) -> HolderReach? {
-    guard let record = try? room.database.secret(id.bytes) else { return nil }
+    guard let record = try? room.database.secret(id) else { return nil }
     return try? room.introductions.reach(of: record, beside: peer)
   }
 
@@ -85,7 +85,7 @@ extension Answerer {
   private func ownProof(
     _ request: DrillRequest, nonce: [UInt8], _ header: SecretHeader, _ index: UInt8
   ) throws -> Possession {
-    guard let stored = try room.database.share(ofSecret: header.id.bytes) else {
+    guard let stored = try room.database.share(ofSecret: header.id) else {
       throw StoreError.notFound("the share of secret \(header.id)")
     }
     let held = try HeldShare(index: stored.index, record: stored.bytes, of: header.id.description)

@@ -13,7 +13,7 @@ extension Answerer {
 
   /// Who asks about a secret: the peer, or who was introduced for this very secret, as it is called there. Nil for somebody who was
   /// introduced for others alone.
-  func asker(about secret: [UInt8]) -> PeerRecord? {
+  func asker(about secret: SecretID) -> PeerRecord? {
     guard peer.introducer != nil else { return peer }
     do { return try room.introductions.introducedHolder(peer.digest, of: secret) ?? acceptedMeanwhile(secret) } catch {
       room.core.logFault("an introduced holder can't be looked up: this device \(VaultCore.words(error))")
@@ -22,7 +22,7 @@ extension Answerer {
   }
 
   /// Somebody whom the user has made a peer while the session is open may still ask what it was introduced for.
-  private func acceptedMeanwhile(_ secret: [UInt8]) throws -> PeerRecord? {
+  private func acceptedMeanwhile(_ secret: SecretID) throws -> PeerRecord? {
     guard try room.database.introduction(of: peer.digest, secret: secret)?.state == .active else { return nil }
     return try room.database.peer(peer.digest)
   }
@@ -69,10 +69,10 @@ extension Answerer {
     let secret = releases.secrets[request.request]?.id ?? drill?.id
     var cards = Cards(request: request.request, cards: [])
     if let secret, !introductions.cardsGiven.contains(secret), room.introductions.usesIntroductions,
-      asker(about: secret.bytes) != nil
+      asker(about: secret) != nil
     {
       do {
-        if let record = try room.database.secret(secret.bytes) {
+        if let record = try room.database.secret(secret) {
           cards = try room.introductions.newerCards(than: request, for: peer.digest, about: record)
         }
       } catch {

@@ -1,3 +1,4 @@
+import ShamirKit
 import Sodium
 import VaultProtocol
 import VaultStore
@@ -31,7 +32,7 @@ extension Answerer {
   }
 
   private enum Decision: Sendable {
-    case refuse(RefusalReason, [UInt8]?)
+    case refuse(RefusalReason, SecretID?)
     case complete
     case take(ItemBox, UInt64)
   }
@@ -41,7 +42,7 @@ extension Answerer {
     do { header = try ItemHeader.decode(offer.header, limit: ItemHeader.byteLimit) } catch {
       return .refuse(.invalidHeader, nil)
     }
-    let keyID = header.keyID.bytes
+    let keyID = header.keyID
     guard let byteCount = Int64(exactly: header.ciphertextByteCount),
       !byteCount.addingReportingOverflow(Int64(offer.header.count)).overflow
     else { return .refuse(.quotaBytes, keyID) }
@@ -213,7 +214,7 @@ extension Answerer {
     room.arrivals.keep(.item(ArrivalMemory.DigestBox(running.intoHash())), name, mark)
   }
 
-  private func finish(_ box: ItemBox) -> (RefusalReason?, [UInt8]?) {
+  private func finish(_ box: ItemBox) -> (RefusalReason?, SecretID?) {
     guard let running = box.take() else { return (.internalFailure, nil) }
     var record = running.record
     let (failure, expected, file) = (running.failure, running.expected, running.file)

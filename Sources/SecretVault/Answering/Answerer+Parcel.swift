@@ -38,7 +38,7 @@ extension Answerer {
     let now = room.environment.now()
     var decision = UserDecision.full
     let request = try room.database.changeRequest(
-      .deposit, of: peer.digest, secret: header.id.bytes, at: now
+      .deposit, of: peer.digest, secret: header.id, at: now
     ) { (row, counts) throws(StoreError) in
       if var known = row {
         // Another header of the same secret takes nobody's place: the two would take it from each other for ever, each time under a

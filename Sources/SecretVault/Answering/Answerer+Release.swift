@@ -40,7 +40,7 @@ extension Answerer {
       return try await reply(Refusal(request: request.request, reason: refusal))
     }
     // Only now, behind the proof, may an answer tell that there is a share here and how its user guards it.
-    let asker = asker(about: header.id.bytes) ?? peer
+    let asker = asker(about: header.id) ?? peer
     if case .refusal(let reason, let wait) = room.consent.consent(to: asker, header) {
       // A program that doesn't know of waiting can't read how long; that somebody is asked comes closest.
       let told = reason == .releaseDelayed && !greeting.offers(.consent) ? .userAsked : reason
@@ -114,8 +114,8 @@ extension Answerer {
   /// The fragment's file, opened when its first piece is asked for. One a secret and session: descriptors are few.
   mutating func fragment(of id: SecretID, index: UInt8) -> LocalPieces? {
     if let open = releases.fragments[id] { return open }
-    guard let record = try? room.database.secret(id.bytes), let header = try? room.directory.header(of: record),
-      let reader = try? room.database.openFragment(of: id.bytes, index: Int(index))
+    guard let record = try? room.database.secret(id), let header = try? room.directory.header(of: record),
+      let reader = try? room.database.openFragment(of: id, index: Int(index))
     else { return nil }
     let pieces = LocalPieces(reader: reader, header: header, index: index)
     if releases.fragments.count >= Self.openFragmentLimit { releases.fragments.removeAll() }

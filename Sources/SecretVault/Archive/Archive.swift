@@ -1,3 +1,4 @@
+import ShamirKit
 package import Sodium
 package import VaultStore
 
@@ -138,13 +139,13 @@ extension RestorePlan {
   /// Compares two states of a vault. `now` is nil if there is none, or it can't be read: then `beside` is what the files beside it say.
   init(
     _ createdAt: Int64, then: VaultInventory, now: VaultInventory?,
-    beside: (peers: [PeerRecord]?, deleted: Set<[UInt8]>) = (nil, []), replaces: Bool, onlyKey: Bool = false
+    beside: (peers: [PeerRecord]?, deleted: Set<SecretID>) = (nil, []), replaces: Bool, onlyKey: Bool = false
   ) {
     func names(_ some: [PeerRecord], without others: [PeerRecord]) -> [String] {
       let known = Set(others.map(\.digest))
       return some.filter { !known.contains($0.digest) }.map(\.name)
     }
-    func references(_ some: [[UInt8]: String?], without others: [[UInt8]: String?]) -> [SecretReference] {
+    func references(_ some: [SecretID: String?], without others: [SecretID: String?]) -> [SecretReference] {
       some.filter { others[$0.key] == nil }.map { SecretReference($0.key, $0.value) }.sorted { $0.id < $1.id }
     }
     let before = now ?? then

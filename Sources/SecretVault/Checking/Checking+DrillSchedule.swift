@@ -1,3 +1,4 @@
+import ShamirKit
 import Sodium
 import Synchronization
 package import VaultStore
@@ -37,7 +38,7 @@ extension Checking {
     ) { _ in }
     for report in reports {
       // What was found is kept only where this device could look at its own share; anything else would be due at once again.
-      guard report.own == nil, let problem = report.problem, let id = bytes(hexadecimal: report.secret.id) else {
+      guard report.own == nil, let problem = report.problem, let id = SecretID(named: report.secret.id) else {
         continue
       }
       environment.log.error("secret \(report.secret.id) could not be checked: \(problem.reason)")
@@ -47,11 +48,11 @@ extension Checking {
 
   /// Secrets whose drill is due, those first that were never drilled, then those whose drill is longest ago. Each has a moment of
   /// its own within the interval, which follows from its id, so that not all come at once.
-  func dueDrills(at now: Int64, every interval: Int64, since began: Int64) throws -> [[UInt8]] {
+  func dueDrills(at now: Int64, every interval: Int64, since began: Int64) throws -> [SecretID] {
     let (listing, drills) = (try database.listing(verifying: false), try database.drills())
-    var due: [(id: [UInt8], last: Int64)] = []
+    var due: [(id: SecretID, last: Int64)] = []
     for line in listing.lines where line.ownIndex != 0 {
-      let id = SecretListing.bytes(line.id)
+      let id = line.id
       let place = Double(line.id.low >> 40) / Double(1 << 24)
       guard let last = drills[id]?.checkedAt else {
         let spread = Double(min(interval / 10, Self.firstSpread))
@@ -86,16 +87,16 @@ extension Checking {
 final class PostponedDrills: Sendable {
   /// Milliseconds, at most, after which such a secret is tried again.
   static let limit: Int64 = 3_600_000
-  private let times = Mutex<[[UInt8]: Int64]>([:])
+  private let times = Mutex<[SecretID: Int64]>([:])
 
-  func postpone(_ id: [UInt8], from now: Int64, by milliseconds: Int64) {
+  func postpone(_ id: SecretID, from now: Int64, by milliseconds: Int64) {
     times.withLock { times in
       times = times.filter { Self.holds($0.value, at: now) }
       times[id] = now + milliseconds
     }
   }
 
-  func contains(_ id: [UInt8], at now: Int64) -> Bool {
+  func contains(_ id: SecretID, at now: Int64) -> Bool {
     times.withLock { $0[id].map { Self.holds($0, at: now) } ?? false }
   }
 

@@ -43,14 +43,14 @@ package final class Checking: Room {
     }
     // One that is damaged must not hide the others; it is found again when it is read.
     let (listing, damaged) = try database.soundListing()
-    let ids = listing.lines.map { SecretListing.bytes($0.id) } + damaged
+    let ids = listing.lines.map { $0.id } + damaged
     return try await drill(ids, pieces: pieces, events: events)
   }
 
   /// Drills secrets by id, some at a time. Those that are deleted meanwhile are left out; one that is damaged in the store
   /// is reported as a problem of its own.
   func drill(
-    _ ids: [[UInt8]], pieces: Int, warns: Bool = false, events: @escaping @Sendable (CheckEvent) -> Void
+    _ ids: [SecretID], pieces: Int, warns: Bool = false, events: @escaping @Sendable (CheckEvent) -> Void
   ) async throws -> [CheckReport] {
     var reports: [CheckReport] = []
     for start in stride(from: 0, to: ids.count, by: Self.batch) {
@@ -234,9 +234,9 @@ package final class Checking: Room {
 
 extension CheckReport {
   /// A secret that can't even be read here: nothing is known of it but its id.
-  init(unreadable id: [UInt8], at time: Int64, problem: VaultError) {
+  init(unreadable id: SecretID, at time: Int64, problem: VaultError) {
     let summary = SecretSummary(
-      id: hexadecimal(id), description: nil, kind: "unknown", origin: .held, dealer: "unknown", threshold: 0,
+      id: id.description, description: nil, kind: "unknown", origin: .held, dealer: "unknown", threshold: 0,
       shareCount: 0, ownIndex: nil, createdAt: 0, delivered: nil, waiting: nil)
     self.init(
       secret: summary, checkedAt: time, own: nil, holders: [], possible: [], others: 0, pieceCount: 0, problem: problem)

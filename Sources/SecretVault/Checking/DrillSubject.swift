@@ -5,7 +5,7 @@ import VaultStore
 
 /// A secret that is drilled: what this device has of it, whom it asks, and what their answers amount to.
 struct DrillSubject {
-  let id: [UInt8]
+  let id: SecretID
   let header: SecretHeader
   let summary: SecretSummary
   let isDealt: Bool

@@ -1,4 +1,5 @@
 import PeerAuth
+import ShamirKit
 import Sodium
 import VaultProtocol
 import VaultStore
@@ -105,7 +106,7 @@ extension Consent {
   }
 
   /// Whether a peer's parcel about a secret waits here.
-  private func hasDepositParcel(of peer: Digest, about secret: [UInt8]) throws -> Bool {
+  private func hasDepositParcel(of peer: Digest, about secret: SecretID) throws -> Bool {
     guard try database.hasParcels([.waiting], direction: .received) else { return false }
     return try database.parcels(.received, [.waiting]).contains { $0.peer == peer && $0.secretID == secret }
   }
@@ -173,7 +174,7 @@ extension Consent {
       }
     return VaultRequest(
       id: row.id, kind: row.kind == .release ? .release : .deposit, peer: peer.name, fingerprint: fingerprint(of: peer),
-      secret: hexadecimal(row.secretID), description: row.kind == .deposit ? row.description : secret?.description,
+      secret: row.secretID.description, description: row.kind == .deposit ? row.description : secret?.description,
       byteCount: row.byteCount.map { UInt64(max(0, $0)) }, state: state, askedAt: row.askedAt,
       releasesAt: row.state == .waiting ? row.delay.map { ReleaseConsent.sum(row.startedAt, $0) } : nil,
       endsAt: row.endsAt)

@@ -1,4 +1,5 @@
 import PeerAuth
+import ShamirKit
 import Sodium
 import VaultProtocol
 import VaultStore
@@ -30,19 +31,19 @@ package final class Consent: Room {
   }
 
   private func consentOrFailure(to peer: PeerRecord, _ header: SecretHeader) throws -> ReleaseAnswer {
-    let rules = try releaseRules(of: header.id.bytes)
+    let rules = try releaseRules(of: header.id)
     let now = environment.now()
-    let known = try database.request(.release, of: peer.digest, secret: header.id.bytes)
+    let known = try database.request(.release, of: peer.digest, secret: header.id)
     let consent = ReleaseConsent(
       policy: rules.policy, now: now, latest: try database.consentClock(), peer: peer.digest,
-      secretID: header.id.bytes, headerDigest: header.digest)
+      secretID: header.id, headerDigest: header.digest)
     // Most requests change nothing, and a transaction for each would be a write that any holder can cause.
     let glance = consent.judge(known, RequestCounts(ofPeer: 0, all: 0))
     var verdict = glance.verdict
     var row = known
     if glance.row != known {
       row = try database.changeRequest(
-        .release, of: peer.digest, secret: header.id.bytes, at: now, introducedBy: peer.introducer
+        .release, of: peer.digest, secret: header.id, at: now, introducedBy: peer.introducer
       ) { row, counts in (verdict, row) = consent.judge(row, counts) }
       try database.advanceConsentClock(to: now)
     }
@@ -58,7 +59,7 @@ package final class Consent: Room {
       // What the user has approved by name goes beyond what goes by itself.
       if limit > 0, row?.state != .approved {
         let fits = try database.countRelease(
-          of: header.id.bytes, to: peer.digest, at: now, since: now - Self.day, limit: limit)
+          of: header.id, to: peer.digest, at: now, since: now - Self.day, limit: limit)
         guard fits else {
           recordUnlessTooMany(
             .refused, peer: peer, secret: header,
@@ -102,7 +103,7 @@ package final class Consent: Room {
 
   /// The policy of a secret and the limit of different secrets a day, 0 for none. Settings that were damaged or can't be read must
   /// not set a share free.
-  func releaseRules(of id: [UInt8]) throws -> (policy: ReleasePolicy, limit: Int) {
+  func releaseRules(of id: SecretID) throws -> (policy: ReleasePolicy, limit: Int) {
     let values = try core.settingsFile.load()
     let own = try database.policy(ofSecret: id)
     guard let policy = ReleasePolicy(own ?? values.value(of: .releasePolicy)),

@@ -1,3 +1,4 @@
+import ShamirKit
 import Sodium
 import VaultStore
 
@@ -35,7 +36,7 @@ struct ReleaseConsent {
   let now: Int64
   let latest: Int64
   let peer: Digest
-  let secretID: [UInt8]
+  let secretID: SecretID
   let headerDigest: Digest
 
   private var later: Int64 { max(now, latest) }

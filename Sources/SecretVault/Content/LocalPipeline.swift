@@ -47,7 +47,7 @@ package struct LocalPipeline {
       let roots = try FragmentDispersal(plan: plan, secret: id, staging: staging, progress: { _ in })
         .run(source, through: &sealer)
       reached(.processed)
-      try staging.publish(as: id.bytes)
+      try staging.publish(as: id)
       // Nobody holds these: rows only have to be there.
       let rows = [Digest](repeating: roots[0], count: count)
       let header = try SecretHeader.sign(
@@ -121,7 +121,7 @@ package struct LocalPipeline {
     let plan = header.dispersal
     let trailer = try MerkleLayout(leafCount: plan.stripeCount).totalByteCount
     let reader = try FragmentStore(folders).open(
-      secretID: header.id.bytes, index: index, byteCount: Int64(clamping: plan.fragmentByteCount),
+      secretID: header.id, index: index, byteCount: Int64(clamping: plan.fragmentByteCount),
       trailerByteCount: Int64(clamping: trailer))
     return LocalPieces(reader: reader, header: header, index: UInt8(index))
   }

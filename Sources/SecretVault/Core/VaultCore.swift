@@ -71,7 +71,7 @@ package final class VaultCore: Sendable {
     do {
       try database.audit(
         AuditRecord(
-          at: at, event: event.rawValue, peer: peer?.digest, peerLabel: peer?.name, secretID: secret?.id.bytes,
+          at: at, event: event.rawValue, peer: peer?.digest, peerLabel: peer?.name, secretID: secret?.id,
           detail: detail))
     } catch {
       environment.log.error("the audit log can't be written: \(error)")

@@ -65,7 +65,7 @@ extension VaultError {
       return
     }
     let names = held.prefix(Self.namedLimit).map { secret in
-      let id = hexadecimal(secret.id)
+      let id = secret.id.description
       return secret.description.map { "\(id) (\($0))" } ?? id
     }
     let rest = held.count > names.count ? ", and \(held.count - names.count) more" : ""

@@ -1,3 +1,4 @@
+import ShamirKit
 package import VaultStore
 
 extension Directory {
@@ -15,7 +16,7 @@ extension Directory {
   package func lostItems() throws -> [LostItem] { try database.lostItems() }
 
   /// Logs that the database had lost secrets, which were taken up again from their files.
-  func note(takenUp ids: [[UInt8]]) {
+  func note(takenUp ids: [SecretID]) {
     for id in ids {
       guard let record = try? database.secret(id) else { continue }
       self.record(.takenUp, secret: try? header(of: record), detail: "the database had lost it")

@@ -18,18 +18,14 @@ extension Directory {
   /// The secret that the user means: by id, by description, or by a unique start of the id.
   func resolve(_ reference: String) throws -> SecretRecord {
     let lowered = reference.lowercased()
-    if lowered.utf8.count == 2 * SecretRecord.idByteCount, let id = bytes(hexadecimal: lowered),
-      let exact = try database.secret(id)
-    {
-      return exact
-    }
+    if let id = SecretID(named: lowered), let exact = try database.secret(id) { return exact }
     // Both at once: a description is somebody else's choice, and must not hide a secret named by its id.
     let listing = try database.listing(verifying: false)
-    func isMeant(_ id: [UInt8], _ description: String?) -> Bool {
-      description == reference || (!lowered.isEmpty && hexadecimal(id).hasPrefix(lowered))
+    func isMeant(_ id: SecretID, _ description: String?) -> Bool {
+      description == reference || (!lowered.isEmpty && id.description.hasPrefix(lowered))
     }
-    let matches = listing.lines.filter { isMeant(SecretListing.bytes($0.id), listing.description(of: $0)) }
-    if matches.count == 1, let record = try database.secret(SecretListing.bytes(matches[0].id)) {
+    let matches = listing.lines.filter { isMeant($0.id, listing.description(of: $0)) }
+    if matches.count == 1, let record = try database.secret(matches[0].id) {
       // The list was not verified, the record is.
       guard isMeant(record.id, record.description) else {
         throw VaultError(.damaged, "the list of secrets is damaged", hint: "name the secret by its id")
@@ -37,7 +33,7 @@ extension Directory {
       return record
     }
     guard matches.isEmpty else {
-      let ids = matches.prefix(8).map { hexadecimal(SecretListing.bytes($0.id).prefix(6)) }.joined(separator: ", ")
+      let ids = matches.prefix(8).map { $0.id.abbreviation }.joined(separator: ", ")
       throw VaultError(
         .ambiguous, "\(matches.count) secrets fit \(reference): \(ids)", hint: "name one by more of its id")
     }
@@ -63,12 +59,12 @@ extension Directory {
   func header(of record: SecretRecord) throws -> SecretHeader {
     do {
       let header = try headers.header(record.header, digest: record.headerDigest)
-      guard header.id.bytes == record.id, header.digest == record.headerDigest else {
+      guard header.id == record.id, header.digest == record.headerDigest else {
         throw ProtocolError.inconsistentHeader("id")
       }
       return header
     } catch {
-      throw VaultError(.damaged, "the stored header of secret \(hexadecimal(record.id)) is damaged")
+      throw VaultError(.damaged, "the stored header of secret \(record.id) is damaged")
     }
   }
 
@@ -78,7 +74,7 @@ extension Directory {
     return Dictionary(peers.map { ($0.digest, $0.name) }) { first, _ in first }
   }
 
-  func secretReference(_ id: [UInt8]) -> SecretReference {
+  func secretReference(_ id: SecretID) -> SecretReference {
     SecretReference(id, (try? database.secret(id))?.description)
   }
 
@@ -86,7 +82,7 @@ extension Directory {
   func secretsKnownHeld(by peer: PeerRecord) throws -> [SecretReference] {
     let (listing, given) = (try database.listing(verifying: false), Set(try database.secretsDelivered(to: peer.digest)))
     return listing.lines.compactMap { line in
-      let id = SecretListing.bytes(line.id)
+      let id = line.id
       let isHeld = line.origin == .held ? listing.dealers[line.dealer] == peer.digest : given.contains(id)
       return isHeld ? SecretReference(id, listing.description(of: line)) : nil
     }
@@ -98,7 +94,7 @@ extension Directory {
     let deliveries = record.origin == .dealt ? try database.deliveries(ofSecret: record.id) : nil
     let dealer = record.origin == .dealt ? "you" : names[record.dealer] ?? Self.formerPeer
     return SecretSummary(
-      id: hexadecimal(record.id), description: record.description, kind: SecretList.kind(record.kind),
+      id: record.id.description, description: record.description, kind: SecretList.kind(record.kind),
       origin: record.origin == .dealt ? .dealt : .held, dealer: dealer, threshold: record.threshold,
       shareCount: record.shareCount, ownIndex: record.ownIndex, createdAt: record.createdAt,
       delivered: deliveries?.count { $0.state == .delivered },

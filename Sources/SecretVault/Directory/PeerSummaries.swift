@@ -1,4 +1,5 @@
 package import PeerAuth
+import ShamirKit
 import Sodium
 
 /// A peer in this device's trust list.
@@ -57,8 +58,8 @@ package struct SecretReference: Hashable, Sendable {
 }
 
 extension SecretReference {
-  init(_ id: [UInt8], _ description: String?) {
-    self.init(id: hexadecimal(id), name: description ?? hexadecimal(id.prefix(6)))
+  init(_ id: SecretID, _ description: String?) {
+    self.init(id: id.description, name: description ?? id.abbreviation)
   }
 }
 

@@ -8,18 +8,15 @@ package struct SecretList: Sendable {
   package let listing: SecretListing
   /// The dealers' names here, by their places in ``listing``.
   package let dealers: [String]
-  private let unlocked: Set<[UInt8]>
+  private let unlocked: Set<SecretID>
 
   package init(listing: SecretListing, dealers: [String], unlocked: Set<SecretID> = []) {
     self.listing = listing
     self.dealers = dealers
-    self.unlocked = Set(unlocked.map(\.bytes))
+    self.unlocked = unlocked
   }
 
-  package func isUnlocked(_ line: SecretListing.Line) -> Bool {
-    // Rarely any is: then no bytes are made of an id.
-    !unlocked.isEmpty && unlocked.contains(SecretListing.bytes(line.id))
-  }
+  package func isUnlocked(_ line: SecretListing.Line) -> Bool { unlocked.contains(line.id) }
 
   /// Every kind's word, by its number.
   private static let kinds: [String] = (0...255).map { PayloadKind(rawValue: UInt8($0))?.word ?? "unknown" }
@@ -30,7 +27,7 @@ package struct SecretList: Sendable {
   package func summary(_ line: SecretListing.Line) -> SecretSummary {
     let isDealt = line.origin == .dealt
     return SecretSummary(
-      id: hexadecimal(SecretListing.bytes(line.id)), description: listing.description(of: line),
+      id: line.id.description, description: listing.description(of: line),
       kind: Self.kind(line.kind), origin: isDealt ? .dealt : .held, dealer: isDealt ? "you" : dealers[line.dealer],
       threshold: Int(line.threshold), shareCount: Int(line.shareCount),
       ownIndex: line.ownIndex == 0 ? nil : Int(line.ownIndex), createdAt: line.createdAt,

@@ -1,4 +1,5 @@
 import PeerAuth
+import ShamirKit
 import Sodium
 import Synchronization
 import VaultProtocol
@@ -107,7 +108,7 @@ package final class Intake: Room {
     do throws(ProtocolError) { request = try ParcelRequest(letter.frames) } catch {
       return ignore(letter.id, "its sender \(VaultCore.words(error))", peer)
     }
-    let secret: [UInt8]?
+    let secret: SecretID?
     switch request {
     case .deposit(let id): secret = id
     case .release(let tag): secret = try database.secret(askTag: tag)?.id

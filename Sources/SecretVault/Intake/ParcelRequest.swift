@@ -6,7 +6,7 @@ import WireCodec
 /// What a request that came by parcel is about: one thing, and all that belongs to it.
 enum ParcelRequest: Hashable, Sendable {
   /// A share to be kept, of the secret with this id as far as its header can be read.
-  case deposit(secret: [UInt8]?)
+  case deposit(secret: SecretID?)
   case release(tag: Digest)
   case item
   case introduction
@@ -24,7 +24,7 @@ enum ParcelRequest: Hashable, Sendable {
     case Offer.type.rawValue:
       try Self.check(rest, are: Piece.type, until: DepositEnd.type)
       let offer: Offer = try Self.decode(frames[1])
-      self = .deposit(secret: (try? SecretHeader(bytes: offer.header))?.id.bytes)
+      self = .deposit(secret: (try? SecretHeader(bytes: offer.header))?.id)
     case ReleaseRequest.type.rawValue:
       guard let proof = rest.first, proof.type == Possession.type.rawValue else {
         throw .unexpectedMessage(rest.first?.type ?? 0)

@@ -1,8 +1,9 @@
+package import ShamirKit
 import VaultProtocol
 
 /// What a dealer says to a holder about the others. Nothing here can be opened by this device.
 package struct IntroductionAsker: Sendable {
-  package let secret: [UInt8]
+  package let secret: SecretID
   /// The number of the recipient's share.
   package let index: UInt8
   /// The others' cards, sealed to the recipient.

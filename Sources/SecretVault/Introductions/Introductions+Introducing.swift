@@ -1,4 +1,5 @@
 import PeerAuth
+import ShamirKit
 import Sodium
 import VaultProtocol
 import VaultStore
@@ -57,7 +58,7 @@ extension Introductions {
       throw VaultError(.other, "the other holders' cards could not be sealed for \(peer.name): \(error)")
     }
     return NewOutboxRecord(
-      recipient: peer.digest, kind: DeliveryKind.introduction, secretID: header.id.bytes, index: index,
+      recipient: peer.digest, kind: DeliveryKind.introduction, secretID: header.id, index: index,
       payload: sealed, hasFragment: false, nextAttemptAt: now + OutboxRecord.lease, createdAt: now)
   }
 
@@ -77,7 +78,7 @@ extension Introductions {
   }
 
   /// False if there is nothing to say of this secret.
-  private func introduceLate(_ card: PeerCard, toHoldersOf id: [UInt8]) throws -> Bool {
+  private func introduceLate(_ card: PeerCard, toHoldersOf id: SecretID) throws -> Bool {
     guard let record = try database.secret(id), record.origin == .dealt else { return false }
     let header = try directory.header(of: record)
     guard header.labels != nil else { return false }
@@ -219,7 +220,7 @@ extension Introductions {
   func cardExchange(
     with peer: PeerRecord, about header: SecretHeader, changed: @escaping @Sendable ([Digest]) -> Void = { _ in }
   ) -> CardExchange? {
-    guard usesIntroductions, let record = try? database.secret(header.id.bytes) else { return nil }
+    guard usesIntroductions, let record = try? database.secret(header.id) else { return nil }
     return CardExchange(
       request: { [self] number in try? cardRequest(number, to: peer, about: record) },
       take: { [self] cards in

@@ -1,4 +1,5 @@
 import PeerAuth
+import ShamirKit
 import Sodium
 import VaultProtocol
 import VaultStore
@@ -43,7 +44,7 @@ package final class Introductions: Room {
   static let introducedServices: [PeerServiceKind] = [.release, .drill, .consent, .introductions]
 
   /// Holders of a secret that were introduced and are no peers, in the order of their shares, each under a name of its own.
-  func introducedHolders(of secret: [UInt8]) throws -> [PeerRecord] {
+  func introducedHolders(of secret: SecretID) throws -> [PeerRecord] {
     guard usesIntroductions else { return [] }
     let rows = try database.introductions(ofSecret: secret).filter {
       try counts($0) && database.peer($0.digest) == nil
@@ -61,7 +62,7 @@ package final class Introductions: Room {
   }
 
   /// Who it is that was introduced for a secret, or nil if it wasn't, was removed, or is a peer.
-  func introducedHolder(_ card: Digest, of secret: [UInt8]) throws -> PeerRecord? {
+  func introducedHolder(_ card: Digest, of secret: SecretID) throws -> PeerRecord? {
     guard try database.introduction(of: card, secret: secret) != nil else { return nil }
     return try introducedHolders(of: secret).first { $0.digest == card }
   }

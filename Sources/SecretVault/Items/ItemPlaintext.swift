@@ -1,4 +1,5 @@
 import SealedPayload
+import ShamirKit
 import Sodium
 import VaultProtocol
 
@@ -56,7 +57,7 @@ enum ItemKeySource: ~Copyable {
 struct ItemSealing {
   static let batchByteCount = 1 << 20
 
-  let keyID: [UInt8]
+  let keyID: SecretID
   let padding: PayloadPadding
   let description: String
 
@@ -99,13 +100,13 @@ struct ItemSealing {
       switch keys {
       case .key(let key):
         let header = try ItemHeader(
-          mode: .shared, padding: padding, keyID: .init(keyID), id: id, ciphertextByteCount: count,
+          mode: .shared, padding: padding, keyID: keyID, id: id, ciphertextByteCount: count,
           description: description)
         return (header, StreamKey(try ItemKeys.streamKey(of: header, key: key)))
       case .publicHalf(let half):
         let ephemeral = try SecretBytes(random: X25519.keyByteCount)
         let header = try ItemHeader(
-          mode: .sealed(ephemeral: try X25519.publicKey(of: ephemeral)), padding: padding, keyID: .init(keyID), id: id,
+          mode: .sealed(ephemeral: try X25519.publicKey(of: ephemeral)), padding: padding, keyID: keyID, id: id,
           ciphertextByteCount: count, description: description)
         return (
           header, StreamKey(try ItemKeys.streamKey(of: header, ephemeralSecret: ephemeral, publicHalf: half))

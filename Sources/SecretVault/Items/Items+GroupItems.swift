@@ -18,8 +18,8 @@ extension Items {
       if let record, record.state != .arriving, record.keyID == entry.keyID { item = try summary(record) }
       let isAside = try Self.isAside(entry)
       return GroupItem(
-        slot: hexadecimal(entry.slot), id: hexadecimal(entry.itemID), keyID: hexadecimal(entry.keyID), item: item,
-        key: secret.map(Self.keyName) ?? hexadecimal(entry.keyID.prefix(6)), isKeyHeld: Self.isHeldKey(secret),
+        slot: entry.slot.description, id: entry.itemID.description, keyID: entry.keyID.description, item: item,
+        key: secret.map(Self.keyName) ?? entry.keyID.abbreviation, isKeyHeld: Self.isHeldKey(secret),
         changedAt: entry.changedAt, isShared: entry.placing != .foreign, isAside: isAside,
         counts: isAside ? counting[Self.family(entry.slot)].map { hexadecimal($0.itemID) } : nil)
     }
@@ -43,7 +43,7 @@ extension Items {
     guard usage.count < quota.shares, UInt64(max(0, usage.byteCount)) < quota.bytes else { return [] }
     var missing: [[UInt8]] = []
     var asked: Set<[UInt8]> = []
-    for entry in entries where asked.insert(entry.itemID + entry.keyID).inserted {
+    for entry in entries where asked.insert(entry.itemID + entry.keyID.bytes).inserted {
       let (item, secret) = (try database.item(entry.itemID), try database.secret(entry.keyID))
       if item == nil, Self.isHeldKey(secret) { missing.append(entry.slot) }
     }

@@ -21,11 +21,11 @@ extension Items {
     guard header.ciphertextByteCount <= Self.groupItemByteLimit else {
       throw VaultError(.damaged, "an item of a group is larger than 64 MiB")
     }
-    let (known, secret) = (try database.item(header.id), try database.secret(header.keyID.bytes))
+    let (known, secret) = (try database.item(header.id), try database.secret(header.keyID))
     let before = try database.groupEntry(place.group, slot: place.slot)
     let isRepeated =
       before.map {
-        $0.isOf(header.id, under: header.keyID.bytes) && $0.author == place.author && $0.sequence == place.sequence
+        $0.isOf(header.id, under: header.keyID) && $0.author == place.author && $0.sequence == place.sequence
       } ?? false
     let isWhole = known.map { $0.state == .new || $0.state == .seen } ?? false
     if isRepeated, isWhole, before?.placing == .shared, known?.header == encoded { return .kept }
@@ -34,7 +34,7 @@ extension Items {
     let replaced = try replacement(of: before, overtaken, wasShared)
     func entry(_ placing: GroupEntry.Placing) -> GroupEntry {
       GroupEntry(
-        group: place.group, slot: place.slot, itemID: header.id, keyID: header.keyID.bytes, author: place.author,
+        group: place.group, slot: place.slot, itemID: header.id, keyID: header.keyID, author: place.author,
         sequence: place.sequence, changedAt: isRepeated ? before?.changedAt ?? 0 : environment.now(), placing: placing)
     }
     var outcome = GroupItemOutcome.kept
@@ -43,7 +43,7 @@ extension Items {
       if known.header != encoded {
         // What nobody here has looked into says nothing against another one: it may be the false one. And under another key it is
         // another item, whose maker may have taken the id from this one.
-        guard known.origin == .group || known.state == .waiting || known.keyID != header.keyID.bytes else {
+        guard known.origin == .group || known.state == .waiting || known.keyID != header.keyID else {
           throw VaultError(.damaged, "an item of a group has the id of another one that is here")
         }
         outcome = .another
@@ -181,13 +181,13 @@ extension Items {
     } catch { throw Self.failure(error) }
     guard done == total else { throw VaultError(.damaged, "an item of a group is shorter than it says") }
     let record = ItemRecord(
-      id: header.id, keyID: header.keyID.bytes, header: encoded, byteCount: total, state: .new, origin: .group,
+      id: header.id, keyID: header.keyID, header: encoded, byteCount: total, state: .new, origin: .group,
       sender: nil, label: nil, receivedAt: environment.now())
     switch try database.addItem(record, file: file, place: (entry, replaced)) {
     case .stored:
       let isAside = try Self.isAside(entry)
       self.record(
-        .itemReceived, secret: storedHeader(header.keyID.bytes),
+        .itemReceived, secret: storedHeader(header.keyID),
         detail: isAside ? "brought by a group: what another change of it has pushed aside" : "brought by a group")
       return .kept
     // Somebody has put it here meanwhile: it is compared with that when it is handed over again.

@@ -7,7 +7,7 @@ extension Items {
   /// The item at a place, if it is here and the new version's author didn't know of it.
   func overtaken(_ before: GroupEntry?, by place: GroupPlace, unless header: ItemHeader?) throws -> ItemRecord? {
     guard let before, !place.knows(before.author, before.sequence) else { return nil }
-    if let header, before.isOf(header.id, under: header.keyID.bytes) { return nil }
+    if let header, before.isOf(header.id, under: header.keyID) { return nil }
     let record = try itemHere(before.itemID)
     return record?.keyID == before.keyID ? record : nil
   }
@@ -31,7 +31,7 @@ extension Items {
   ) throws -> Bool {
     if outcome == .kept, place.author.starts(with: place.own) { return true }
     guard outcome == .kept || outcome == .another else { return false }
-    let (id, keyID) = (header.id, header.keyID.bytes)
+    let (id, keyID) = (header.id, header.keyID)
     if let before, before.isOf(id, under: keyID), try isShared(before, place.own) { return true }
     let others = try database.groupEntries(ofItem: id)
     for other in others where other.group == place.group && other.slot != place.slot && other.keyID == keyID {

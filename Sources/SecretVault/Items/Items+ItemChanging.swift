@@ -42,7 +42,7 @@ extension Items {
     case .contentsFrom(let descriptor, let text):
       let plaintext = try await plaintext(replacing: item, key, descriptor, text, access)
       let new = try addItem(
-        plaintext, under: hexadecimal(item.record.keyID), sealedBy: key, description: item.header.description, access)
+        plaintext, under: item.record.keyID.description, sealedBy: key, description: item.header.description, access)
       return ItemChange(old: old, new: new, groups: try groups(of: item.record))
     case .contents(let change):
       let kept = KeptPassword()
@@ -54,7 +54,7 @@ extension Items {
       request = ItemRequest(source: .memory(try await change(content)), password: try kept.again())
     }
     if request.description == nil, !item.header.description.isEmpty { request.description = item.header.description }
-    let new = try addItem(request, under: hexadecimal(item.record.keyID), sealedBy: key, access)
+    let new = try addItem(request, under: item.record.keyID.description, sealedBy: key, access)
     // Groups may have changed meanwhile.
     for place in try groups(of: item.record) where !places.contains(where: { $0 == place }) { places.append(place) }
     return ItemChange(old: old, new: new, groups: places)

@@ -20,7 +20,7 @@ extension Items {
     guard let header = try? ItemHeader.parse(beginningOf: bytes) else {
       throw VaultError(.damaged, "the item in this text is damaged")
     }
-    let record = try database.secret(header.keyID.bytes)
+    let record = try database.secret(header.keyID)
     return (header.keyID.description, record.map(Self.keyName), Self.isHeldKey(record))
   }
 

@@ -180,7 +180,7 @@ extension Items {
     let front: [UInt8]
     do { front = try header.encoded() } catch { throw VaultError(.other, "the item's header can't be written") }
     return ItemRecord(
-      id: header.id, keyID: header.keyID.bytes, header: front, byteCount: byteCount, state: state, origin: origin,
+      id: header.id, keyID: header.keyID, header: front, byteCount: byteCount, state: state, origin: origin,
       sender: nil, label: try label.sealed(for: header.id, database.keys), receivedAt: environment.now())
   }
 

@@ -59,7 +59,7 @@ extension Items {
     let listing = try database.listing(verifying: false)
     var records: [SecretRecord] = []
     for line in listing.lines where line.kind == SecretHeader.encryptionKeyKind {
-      if let record = try database.secret(SecretListing.bytes(line.id)) { records.append(record) }
+      if let record = try database.secret(line.id) { records.append(record) }
     }
     return records
   }
@@ -68,13 +68,13 @@ extension Items {
   func resolveKey(_ reference: String) throws -> SecretRecord {
     let lowered = reference.lowercased()
     let keys = try keyRecords()
-    if let exact = keys.first(where: { hexadecimal($0.id) == lowered }) { return exact }
+    if let exact = keys.first(where: { $0.id.description == lowered }) { return exact }
     let matches = keys.filter {
-      $0.description == reference || (lowered.utf8.count >= 2 && hexadecimal($0.id).hasPrefix(lowered))
+      $0.description == reference || (lowered.utf8.count >= 2 && $0.id.description.hasPrefix(lowered))
     }
     if matches.count == 1 { return matches[0] }
     guard matches.isEmpty else {
-      let ids = matches.prefix(8).map { hexadecimal($0.id.prefix(6)) }.joined(separator: ", ")
+      let ids = matches.prefix(8).map { $0.id.abbreviation }.joined(separator: ", ")
       throw VaultError(
         .ambiguous, "\(matches.count) keys fit \(reference): \(ids)", hint: "name one by more of its id")
     }
@@ -90,7 +90,7 @@ extension Items {
 
   /// Throws unless this device holds a share of the item's key.
   func keyRecord(of header: ItemHeader) throws -> SecretRecord {
-    let record = try database.secret(header.keyID.bytes)
+    let record = try database.secret(header.keyID)
     guard let record, Self.isHeldKey(record) else {
       throw VaultError(
         .refused, "this device holds no share of the key of this item (\(header.keyID))",
@@ -99,7 +99,7 @@ extension Items {
     return record
   }
 
-  static func keyName(_ record: SecretRecord) -> String { record.description ?? hexadecimal(record.id.prefix(6)) }
+  static func keyName(_ record: SecretRecord) -> String { record.description ?? record.id.abbreviation }
 
   /// The key itself: unlocked, or recovered from peers.
   func itemKey(_ record: SecretRecord, _ access: ItemAccess) async throws -> SecretBytes {

@@ -1,3 +1,4 @@
+import ShamirKit
 import Sodium
 import VaultStore
 
@@ -141,7 +142,7 @@ extension Items {
       for copy in try waitingCopies(of: id) where try summary(copy) == item { return try discard([copy]) }
       throw missing
     }
-    guard let here = try itemHere(id), here.state != .waiting, hexadecimal(here.keyID) == item.keyID else {
+    guard let here = try itemHere(id), here.state != .waiting, here.keyID.description == item.keyID else {
       throw missing
     }
     try database.deleteItem(id)
@@ -162,7 +163,7 @@ extension Items {
   }
 
   /// Deletes what peers have sent as an item that is here.
-  func discardCopies(of id: [UInt8], under keyID: [UInt8]) throws {
+  func discardCopies(of id: [UInt8], under keyID: SecretID) throws {
     try discard(waitingCopies(of: id).filter { $0.keyID == keyID })
   }
 

@@ -1,3 +1,4 @@
+import ShamirKit
 import Sodium
 import VaultProtocol
 import VaultStore
@@ -34,11 +35,11 @@ package final class Items: Room {
   /// One item, by its id, a unique beginning of it, or its name.
   package func item(_ reference: String) throws -> ItemSummary { try summary(resolveItem(reference)) }
 
-  func summaries(of keyID: [UInt8]?) throws -> [ItemSummary] {
+  func summaries(of keyID: SecretID?) throws -> [ItemSummary] {
     let records = try database.items(ofKey: keyID)
     guard !records.isEmpty else { return [] }
     let peers = try directory.peerNames()
-    var keys: [[UInt8]: String] = [:]
+    var keys: [SecretID: String] = [:]
     return try records.map { record in
       let key = try keys[record.keyID] ?? nameOfKey(record.keyID)
       keys[record.keyID] = key
@@ -50,8 +51,8 @@ package final class Items: Room {
     try summary(record, key: nameOfKey(record.keyID), peers: directory.peerNames())
   }
 
-  private func nameOfKey(_ id: [UInt8]) throws -> String {
-    try database.secret(id).map(Self.keyName) ?? hexadecimal(id.prefix(6))
+  private func nameOfKey(_ id: SecretID) throws -> String {
+    try database.secret(id).map(Self.keyName) ?? id.abbreviation
   }
 
   private func summary(_ record: ItemRecord, key: String, peers: [Digest: String]) throws -> ItemSummary {
@@ -72,7 +73,7 @@ package final class Items: Room {
       }
     let isSealed = if case .sealed = header.mode { true } else { false }
     return ItemSummary(
-      id: hexadecimal(header.id), keyID: hexadecimal(record.keyID), key: key, name: label?.name,
+      id: header.id.description, keyID: record.keyID.description, key: key, name: label?.name,
       kind: label?.kind.map { SecretList.kind($0) }, mediaType: label?.mediaType, byteCount: label?.byteCount,
       itemByteCount: header.itemByteCount, hasPassword: label?.hasPassword,
       description: header.description.isEmpty ? nil : header.description, state: state, origin: origin,
@@ -84,7 +85,7 @@ package final class Items: Room {
     do {
       let header = try ItemHeader.decode(record.header, limit: ItemHeader.byteLimit)
       guard header.id == record.id || record.state == .waiting || record.state == .arriving,
-        header.keyID.bytes == record.keyID, UInt64(clamping: record.byteCount) == header.ciphertextByteCount
+        header.keyID == record.keyID, UInt64(clamping: record.byteCount) == header.ciphertextByteCount
       else { throw ProtocolError.inconsistentHeader("id") }
       return header
     } catch {
@@ -147,7 +148,7 @@ extension ItemSummary {
 
 extension Items {
   /// For the log.
-  func storedHeader(_ id: [UInt8]) -> SecretHeader? {
+  func storedHeader(_ id: SecretID) -> SecretHeader? {
     guard let record = try? database.secret(id) else { return nil }
     return try? directory.header(of: record)
   }

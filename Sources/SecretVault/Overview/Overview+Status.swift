@@ -1,3 +1,4 @@
+import ShamirKit
 import Sodium
 import VaultStore
 
@@ -5,31 +6,31 @@ extension Overview {
   /// Where this device stands: itself, its daemon, peers, secrets and what waits. Asks nobody.
   package func status() throws -> VaultStatus {
     let listing: SecretListing
-    let damaged: [[UInt8]]
+    let damaged: [SecretID]
     do { (listing, damaged) = try database.soundListing() } catch { throw core.damage(error) }
     let list = try directory.secretList(of: listing)
     let introductions = try database.damagedIntroductions()
     let drills = try database.drills()
     let daemon = try DaemonLock.running(folders)
     let secrets = list.listing.lines.map { line in
-      VaultStatus.Secret(summary: list.summary(line), lastCheck: drills[SecretListing.bytes(line.id)])
+      VaultStatus.Secret(summary: list.summary(line), lastCheck: drills[line.id])
     }
     return VaultStatus(
       identity: try core.ownIdentity(), daemon: daemon, peers: try peers(list.listing, drills), secrets: secrets,
-      damaged: damaged.map { hexadecimal($0) },
-      damagedIntroductions: introductions.map { hexadecimal($0) }.sorted(), lost: try directory.lostShares(),
+      damaged: damaged.map(\.description),
+      damagedIntroductions: introductions.map { $0?.description ?? "" }.sorted(), lost: try directory.lostShares(),
       lostItems: try directory.lostItems(),
       changedSettings: try core.settings().filter { $0.value != $0.defaultValue },
       requests: try consent.requests().filter { $0.state == .waiting }, nearby: core.nearbySettings())
   }
 
-  private func peers(_ listing: SecretListing, _ drills: [[UInt8]: DrillRecord]) throws -> [VaultStatus.Peer] {
+  private func peers(_ listing: SecretListing, _ drills: [SecretID: DrillRecord]) throws -> [VaultStatus.Peer] {
     var holds: [Digest: Set<String>] = [:]
     for line in listing.lines where line.origin == .held {
-      holds[listing.dealers[line.dealer], default: []].insert(hexadecimal(SecretListing.bytes(line.id)))
+      holds[listing.dealers[line.dealer], default: []].insert(line.id.description)
     }
     for (id, drill) in drills {
-      for holder in drill.holders { holds[holder.peer, default: []].insert(hexadecimal(id)) }
+      for holder in drill.holders { holds[holder.peer, default: []].insert(id.description) }
     }
     var waiting: [Digest: Int] = [:]
     for entry in try database.waitingDeliveries() {
@@ -38,12 +39,12 @@ extension Overview {
     let ways = try post.parcelWays()
     var onItsWay: [Digest: Int] = [:]
     for way in ways.deliveries.values { onItsWay[way.peer, default: 0] += 1 }
-    let here = Set(listing.lines.map { hexadecimal(SecretListing.bytes($0.id)) })
+    let here = Set(listing.lines.map { $0.id.description })
     let records: [PeerRecord]
     do { records = try database.peers() } catch { throw core.damage(error) }
     return try records.map { record in
       let given = try database.secretsDelivered(to: record.digest)
-      let ids = Set(given.map { hexadecimal($0) }).intersection(here).union(holds[record.digest] ?? [])
+      let ids = Set(given.map { $0.description }).intersection(here).union(holds[record.digest] ?? [])
       return VaultStatus.Peer(
         summary: try directory.summary(record), holds: ids.sorted(), waiting: waiting[record.digest] ?? 0,
         onItsWay: min(onItsWay[record.digest] ?? 0, waiting[record.digest] ?? 0))

@@ -37,9 +37,9 @@ package final class Overview: Room {
 
   /// The same without those that are damaged in the store, and the ids of these.
   package func soundSecretList() throws -> (list: SecretList, damaged: [String]) {
-    let sound: (listing: SecretListing, damaged: [[UInt8]])
+    let sound: (listing: SecretListing, damaged: [SecretID])
     do { sound = try database.soundListing() } catch { throw core.damage(error) }
-    return (try directory.secretList(of: sound.listing), sound.damaged.map { hexadecimal($0) })
+    return (try directory.secretList(of: sound.listing), sound.damaged.map { $0.description })
   }
 
   /// One secret with everything known about it.
@@ -70,7 +70,7 @@ package final class Overview: Room {
     let consequence = try consequence(of: record)
     let header = try? directory.header(of: record)
     _ = try database.deleteSecret(record.id, at: environment.now())
-    if let id = try? SecretID(record.id) { environment.unlocked.lock(id) }
+    environment.unlocked.lock(record.id)
     self.record(.deleted, secret: header)
     return consequence
   }
@@ -79,7 +79,7 @@ package final class Overview: Room {
   package func log(limit: Int) throws -> [LogEntry] {
     try database.auditLog(limit: limit).map {
       LogEntry(
-        at: $0.at, event: $0.event, peer: $0.peerLabel, secret: $0.secretID.map { hexadecimal($0) },
+        at: $0.at, event: $0.event, peer: $0.peerLabel, secret: $0.secretID.map { $0.description },
         detail: $0.detail)
     }
   }

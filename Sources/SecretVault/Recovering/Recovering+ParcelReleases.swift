@@ -27,7 +27,7 @@ extension Recovering {
     to peer: PeerRecord, _ header: SecretHeader, in states: Set<ParcelRecord.State>
   ) throws -> ParcelRecord? {
     try post.parcels(.request, states)
-      .first { $0.delivery == nil && $0.peer == peer.digest && $0.secretID == header.id.bytes }
+      .first { $0.delivery == nil && $0.peer == peer.digest && $0.secretID == header.id }
   }
 
   private func read(
@@ -115,7 +115,7 @@ extension Recovering {
     ]
     let parcel = try envelope.seal(frames, from: identity, to: keys)
     let record = ParcelRecord(
-      id: envelope.id.bytes, direction: .request, peer: peer.digest, secretID: header.id.bytes,
+      id: envelope.id.bytes, direction: .request, peer: peer.digest, secretID: header.id,
       createdAt: envelope.createdAt, expiresAt: envelope.expiresAt, request: number,
       seed: envelope.seed.bytes, ways: post.usualWays())
     return try database.addParcel(record, content: parcel, replySecret: secret)
@@ -127,7 +127,7 @@ extension Recovering {
   func endReleaseParcels(about header: SecretHeader) {
     do {
       for record in try post.parcels(.request, [.waiting, .posted, .answered])
-      where record.delivery == nil && record.secretID == header.id.bytes {
+      where record.delivery == nil && record.secretID == header.id {
         try post.end(record)
       }
     } catch {

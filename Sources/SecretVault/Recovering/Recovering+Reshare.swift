@@ -22,7 +22,7 @@ extension Recovering {
     }
     guard !recipients.isEmpty else {
       throw VaultError(
-        .usage, "this device doesn't know who holds shares of \(record.description ?? hexadecimal(record.id))",
+        .usage, "this device doesn't know who holds shares of \(record.description ?? record.id.description)",
         hint: "say who is to get one: --to PEER")
     }
     let threshold = request.threshold ?? record.threshold

@@ -50,7 +50,7 @@ extension Recovering {
   }
 
   package func secretID(_ reference: String) throws -> SecretID {
-    try SecretID(directory.resolve(reference).id)
+    try directory.resolve(reference).id
   }
 
   /// Asks no peer.

@@ -1,3 +1,4 @@
+import ShamirKit
 import Sodium
 import Synchronization
 import VaultProtocol
@@ -95,7 +96,7 @@ package final class Recovering: Room {
 
   /// Verified against the commitments. Without it no peer would answer.
   func ownShare(of record: SecretRecord, _ header: SecretHeader) throws -> HeldShare {
-    let name = record.description ?? hexadecimal(record.id)
+    let name = record.description ?? record.id.description
     guard let stored = try database.share(ofSecret: record.id) else {
       throw VaultError(
         .refused, "this device holds no share of \(name), and peers answer only holders",
@@ -111,7 +112,7 @@ package final class Recovering: Room {
   /// Who may hold a share, in the order in which they are asked: those named by dealer or labels first, and proven peers before others.
   func likelyHolders(_ header: SecretHeader) throws -> [PeerRecord] {
     let labels = Set(header.labels ?? [])
-    let named = namedHolders(of: header.id.bytes)
+    let named = namedHolders(of: header.id)
     func rank(_ peer: PeerRecord) -> Int {
       var rank = peer.state == .proven ? 0 : 1
       let isLikely = peer.introducer != nil || peer.signingKey == header.dealerKey || labels.contains(peer.name)
@@ -119,7 +120,7 @@ package final class Recovering: Room {
       return rank
     }
     var peers = try database.peers()
-    do { peers += try introductions.introducedHolders(of: header.id.bytes) } catch {
+    do { peers += try introductions.introducedHolders(of: header.id) } catch {
       // What others have said must not stand in the way of a recovery.
       environment.log.error(
         "the holders that were introduced for secret \(header.id) can't be read: \(VaultError(error).reason)")
@@ -129,7 +130,7 @@ package final class Recovering: Room {
   }
 
   /// Card digests of the holders whom a secret's dealer has introduced; unreadable ones are left out.
-  func namedHolders(of secret: [UInt8]) -> Set<Digest> {
+  func namedHolders(of secret: SecretID) -> Set<Digest> {
     let rows = (try? database.introductions(ofSecret: secret)) ?? []
     return Set(rows.filter { $0.state == .active }.map(\.digest))
   }

@@ -69,7 +69,7 @@ extension Sharing {
     _ records: borrowing DealtRecords, _ recipients: [PeerRecord], _ events: @Sendable (ShareEvent) -> Void
   ) throws {
     do {
-      try records.staging.publish(as: records.header.id.bytes)
+      try records.staging.publish(as: records.header.id)
       events(.committing)
       try database.deal(
         records.secret, ownShare: records.ownShare, fragments: records.fragments, outbox: records.outbox,
@@ -125,7 +125,7 @@ extension Sharing {
     _ plan: DispersalPlan
   ) throws -> DealtRecords {
     let now = environment.now()
-    let id = header.id.bytes
+    let id = header.id
     let first = request.keepsOwnShare ? 2 : 1
     var outbox: [NewOutboxRecord] = []
     for (offset, peer) in recipients.enumerated() {

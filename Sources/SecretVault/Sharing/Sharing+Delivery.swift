@@ -1,3 +1,4 @@
+import ShamirKit
 import Synchronization
 import VaultProtocol
 import VaultStore
@@ -100,7 +101,7 @@ extension Sharing {
   }
 
   private func depositAsker(
-    _ entry: OutboxRecord, id: [UInt8], index: Int, asking: @escaping @Sendable (UInt64) -> Void,
+    _ entry: OutboxRecord, id: SecretID, index: Int, asking: @escaping @Sendable (UInt64) -> Void,
     progress: @escaping @Sendable (Int) -> Void
   ) throws -> DepositAsker {
     guard let record = try database.secret(id), let number = UInt8(exactly: index) else {
@@ -140,7 +141,7 @@ extension Sharing {
 
   /// Notes the outcome of a delivery by this route.
   func settle(
-    _ entry: OutboxRecord, _ peer: PeerRecord, _ id: [UInt8], _ index: Int, _ outcome: Result<Void, LinkFailure>,
+    _ entry: OutboxRecord, _ peer: PeerRecord, _ id: SecretID, _ index: Int, _ outcome: Result<Void, LinkFailure>,
     route: String = "session"
   ) throws -> Delivery {
     let secret = try? database.secret(id)

@@ -1,3 +1,4 @@
+import ShamirKit
 import Sodium
 import VaultProtocol
 import VaultStore
@@ -6,22 +7,23 @@ import VaultStore
 extension Sharing {
   /// Makes missing introductions, of one secret or of all: it was shared while introductions were off, or by an earlier version, or was
   /// restored from the files beside the database, which don't have them.
-  func completeIntroductions(ofSecret only: [UInt8]? = nil) {
+  func completeIntroductions(ofSecret only: SecretID? = nil) {
     guard introductions.usesIntroductions else { return }
     let shares: [OutboxRecord]
     do { shares = try database.sharesWithoutIntroduction() } catch {
       environment.log.error("which introductions are missing can't be read: \(error)")
       return
     }
-    for (id, shares) in Dictionary(grouping: shares, by: \.entry.secretID) where only == nil || only == id {
-      do { try introduce(shares, of: id ?? []) } catch {
+    for (id, shares) in Dictionary(grouping: shares, by: \.entry.secretID) {
+      guard let id, only == nil || only == id else { continue }
+      do { try introduce(shares, of: id) } catch {
         environment.log.error(
           "the holders of a secret could not be introduced to one another: this device \(VaultCore.words(error))")
       }
     }
   }
 
-  private func introduce(_ shares: [OutboxRecord], of id: [UInt8]) throws {
+  private func introduce(_ shares: [OutboxRecord], of id: SecretID) throws {
     guard let record = try database.secret(id), record.origin == .dealt else { return }
     let header = try directory.header(of: record)
     guard header.labels != nil else { return }
@@ -38,11 +40,11 @@ extension Sharing {
   package func secretsWithWaitingIntroductions() throws -> Set<String> {
     guard introductions.usesIntroductions else { return [] }
     completeIntroductions()
-    return Set(try database.waitingIntroductions().compactMap { $0.entry.secretID.map { hexadecimal($0) } })
+    return Set(try database.waitingIntroductions().compactMap { $0.entry.secretID.map { $0.description } })
   }
 
   /// Of one secret or of all.
-  func deliverIntroductions(ofSecret id: [UInt8]?) async {
+  func deliverIntroductions(ofSecret id: SecretID?) async {
     guard introductions.usesIntroductions, let waiting = try? database.waitingIntroductions() else { return }
     let wanted = waiting.filter { id == nil || $0.entry.secretID == id }
     _ = await limitedConcurrency(wanted, limit: contactConcurrency) { [self] entry in

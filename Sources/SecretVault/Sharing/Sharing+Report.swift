@@ -1,9 +1,11 @@
+import ShamirKit
 import Sodium
 import VaultStore
 
 extension Sharing {
   package func sharing(_ id: String, leftOut: [String]) throws -> ShareReport {
-    try report(bytes(hexadecimal: id) ?? [], leftOut: leftOut)
+    guard let secret = SecretID(named: id) else { throw VaultError(.notFound, "secret \(id) is gone") }
+    return try report(secret, leftOut: leftOut)
   }
 
   /// With the deliveries as they are now.
@@ -37,15 +39,15 @@ extension Sharing {
     }
   }
 
-  func report(_ id: [UInt8], leftOut: [String]) throws -> ShareReport {
+  func report(_ id: SecretID, leftOut: [String]) throws -> ShareReport {
     guard let record = try database.secret(id) else {
-      throw VaultError(.notFound, "secret \(hexadecimal(id)) is gone")
+      throw VaultError(.notFound, "secret \(id) is gone")
     }
     let deaf = try holdersThatListenNowhere(record)
     let hasAddress = try !core.ownCard().addresses.isEmpty
     let isOwnAddressUnknown = record.ownIndex != nil && !hasAddress
     return ShareReport(
-      id: hexadecimal(record.id), description: record.description, threshold: record.threshold,
+      id: record.id.description, description: record.description, threshold: record.threshold,
       shareCount: record.shareCount, keepsOwnShare: record.ownIndex != nil,
       deliveries: try deliveries(of: record, names: directory.peerNames()), leftOut: leftOut, sourceRemoved: false,
       listensNowhere: deaf, isOwnAddressUnknown: isOwnAddressUnknown, areHoldersIntroduced: try areIntroduced(record))

@@ -52,9 +52,9 @@ package final class Sharing: Room {
     let dealt = try await dealToWilling(request, events)
     events(.sealed(id: dealt.header.id.description))
     record(.shared, secret: dealt.header, detail: "\(request.threshold) of \(dealt.header.scheme.shareCount)")
-    let entries = try database.deliveries(ofSecret: dealt.header.id.bytes)
+    let entries = try database.deliveries(ofSecret: dealt.header.id)
     await deliver(entries, events: events)
-    let report = try report(dealt.header.id.bytes, leftOut: dealt.leftOut)
+    let report = try report(dealt.header.id, leftOut: dealt.leftOut)
     guard let removable = dealt.removable, report.hasEnoughPlaced else { return report }
     return report.isRecoverable ? report.removing(removable) : report.keepingSource
   }
@@ -104,7 +104,7 @@ package final class Sharing: Room {
     let due = try database.waitingDeliveries().filter { only == nil || $0.entry.secretID == only?.id }
     await deliver(due, events: events)
     await deliverIntroductions(ofSecret: only?.id)
-    var ids: [[UInt8]] = []
+    var ids: [SecretID] = []
     for entry in due { if let id = entry.entry.secretID, !ids.contains(id) { ids.append(id) } }
     if let only, ids.isEmpty { ids = [only.id] }
     return try ids.map { id in try report(id, leftOut: []) }

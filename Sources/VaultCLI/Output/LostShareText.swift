@@ -4,7 +4,7 @@ import VaultStore
 /// Shares that can't be served, in words.
 enum LostShareText {
   static func sentence(_ share: LostShare) -> String {
-    let id = hexadecimal(share.secretID)
+    let id = share.secretID.description
     let name = share.description.map { "\(id) (\(Printable.quoted($0)))" } ?? id
     return switch share.reason {
     case .recordsLost:
@@ -37,7 +37,7 @@ extension LostItem {
 extension LostShare {
   var json: JSONValue {
     [
-      "id": .string(hexadecimal(secretID)), "description": JSONValue(description), "reason": .string(reason.rawValue),
+      "id": .string(secretID.description), "description": JSONValue(description), "reason": .string(reason.rawValue),
     ]
   }
 }

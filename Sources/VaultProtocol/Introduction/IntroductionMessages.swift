@@ -1,18 +1,18 @@
+package import ShamirKit
 package import WireCodec
 
 /// The dealer's word on who holds the other shares of a secret, behind the deposit or later.
 package struct Introduction: PeerMessage {
   package static let type = MessageType.introduction
-  package static let secretByteCount = 16
   /// Comes back in the answer.
   package let request: UInt64
-  package let secret: [UInt8]
+  package let secret: SecretID
   /// The number of the recipient's share.
   package let index: UInt8
   /// An ``IntroductionBundle``, sealed to the recipient's box key.
   package let sealed: [UInt8]
 
-  package init(request: UInt64, secret: [UInt8], index: UInt8, sealed: [UInt8]) {
+  package init(request: UInt64, secret: SecretID, index: UInt8, sealed: [UInt8]) {
     self.request = request
     self.secret = secret
     self.index = index
@@ -20,13 +20,13 @@ package struct Introduction: PeerMessage {
   }
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
-    try write(secret, count: Self.secretByteCount, "secret id", into: &writer)
+    try secret.encode(into: &writer)
     try writer.u8(index)
     try writer.bytes32(sealed)
   }
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
-    secret = try reader.bytes(Self.secretByteCount, "secret id")
+    secret = try SecretID(from: &reader)
     index = try reader.u8("index")
     sealed = try reader.bytes32(limit: IntroductionBundle.sealedByteLimit, "introduction")
   }

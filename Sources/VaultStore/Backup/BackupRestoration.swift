@@ -1,5 +1,6 @@
 import CShims
 import Glibc
+import ShamirKit
 
 /// A backup on its way back: unpacked beside the data folder, checked, and then put in its place in one step.
 package final class BackupRestoration: Sendable {
@@ -113,7 +114,7 @@ package final class BackupRestoration: Sendable {
     guard let names = try? FileNames.list(folders.companionsPath) else { return }
     let fragments = try FileNames.list(folders.fragmentsPath)
     for name in names {
-      guard let id = SecretRecord.id(named: name), inventory.secrets[id] == nil else { continue }
+      guard let id = SecretID(named: name), inventory.secrets[id] == nil else { continue }
       try Self.link(name, from: folders.companionsPath, to: staged.companionsPath)
       for file in fragments where FragmentStore.fragment(named: file)?.secretID == id {
         try Self.link(file, from: folders.fragmentsPath, to: staged.fragmentsPath)

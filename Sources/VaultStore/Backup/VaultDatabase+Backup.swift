@@ -103,8 +103,8 @@ extension VaultDatabase {
         try db.run("DELETE FROM items WHERE state = 'arriving'")
         let fragments = try db.rows("SELECT secret_id, fragment_index FROM fragments").map { row in
           let columns = StoredRow(row: row, what: "a fragment")
-          let id = try columns.bytes("secret_id", count: SecretRecord.idByteCount)
-          return "fragments/" + hexadecimal(id) + ".\(try columns.number("fragment_index", in: 1...255))"
+          let id = try columns.secretID("secret_id")
+          return "fragments/\(id).\(try columns.number("fragment_index", in: 1...255))"
         }
         let items = try db.rows("SELECT id FROM items").map { row in
           let columns = StoredRow(row: row, what: "an item")

@@ -1,11 +1,12 @@
 import GRDB
+import ShamirKit
 import Sodium
 
 /// What a user has said no to, and what was released to whom lately: a backup that is put back must not forget it.
 package struct ConsentMemory: Sendable {
   struct Release: Sendable {
     let peer: Digest
-    let secretID: [UInt8]
+    let secretID: SecretID
     let time: Int64
   }
 
@@ -57,7 +58,7 @@ extension VaultDatabase {
     try advanceConsentClock(to: memory.clock)
   }
 
-  private func isKnown(_ card: Digest, for secret: [UInt8]) throws(StoreError) -> Bool {
+  private func isKnown(_ card: Digest, for secret: SecretID) throws(StoreError) -> Bool {
     if try peer(card) != nil { return true }
     return try introduction(of: card, secret: secret)?.state == .active
   }

@@ -1,3 +1,4 @@
+package import ShamirKit
 package import Sodium
 
 /// Something that a peer wants and that this device's user decides about: a share to be released, or one to be kept.
@@ -23,7 +24,7 @@ package struct RequestRecord: Hashable, Sendable {
   package internal(set) var id: Int64 = 0
   package let kind: Kind
   package let peer: Digest
-  package let secretID: [UInt8]
+  package let secretID: SecretID
   package let headerDigest: Digest
   /// The public description of what is offered.
   package let description: String?
@@ -40,7 +41,7 @@ package struct RequestRecord: Hashable, Sendable {
   package var endsAt: Int64
 
   package init(
-    kind: Kind, peer: Digest, secretID: [UInt8], headerDigest: Digest, description: String? = nil,
+    kind: Kind, peer: Digest, secretID: SecretID, headerDigest: Digest, description: String? = nil,
     byteCount: Int64? = nil, askedAt: Int64, startedAt: Int64? = nil, delay: Int64? = nil, endsAt: Int64
   ) {
     self.kind = kind

@@ -1,16 +1,17 @@
 import GRDB
+package import ShamirKit
 package import Sodium
 
 extension VaultDatabase {
   /// The policy of this secret in the caller's words, or nil if it goes by the setting.
-  package func policy(ofSecret id: [UInt8]) throws(StoreError) -> String? {
+  package func policy(ofSecret id: SecretID) throws(StoreError) -> String? {
     try readOne { db in try self.policy(ofSecret: id, db) }
   }
 
-  func policy(ofSecret id: [UInt8], _ db: Database) throws -> String? {
+  func policy(ofSecret id: SecretID, _ db: Database) throws -> String? {
     guard let row = try db.row("SELECT secret_id, policy, mac FROM policies WHERE secret_id = ?", [id.blob])
     else { return nil }
-    let columns = StoredRow(row: row, what: "the policy of secret \(hexadecimal(id))")
+    let columns = StoredRow(row: row, what: "the policy of secret \(id)")
     let policy = try columns.text("policy")
     // An index that somebody has written may lead to another row: the MAC is over the id that was looked for.
     try columns.verify(policyMAC(id, policy))
@@ -18,7 +19,7 @@ extension VaultDatabase {
   }
 
   /// Gives a secret a policy of its own; nil takes it away.
-  package func setPolicy(_ policy: String?, ofSecret id: [UInt8], at now: Int64) throws(StoreError) {
+  package func setPolicy(_ policy: String?, ofSecret id: SecretID, at now: Int64) throws(StoreError) {
     // What is damaged of the secret would keep its companion as it is, and that would bring the old policy back.
     let companion = try? companions.readSecret(id)
     if let companion, try !read({ db in try self.hasSoundRows(id, as: companion, db) }) {
@@ -31,18 +32,18 @@ extension VaultDatabase {
         guard try self.secret(where: "id", id.blob, db) != nil else { throw StoreError.notFound("the secret") }
         try self.insertPolicy(policy, ofSecret: id, db)
       }
-      changed.insert(id)
+      changed.insert(.secret(id))
     }
     // What the log has lost would be the setting's again, and perhaps released at once.
     emptyLog()
   }
 
-  func insertPolicy(_ policy: String, ofSecret id: [UInt8], _ db: Database) throws {
+  func insertPolicy(_ policy: String, ofSecret id: SecretID, _ db: Database) throws {
     let text = try checkedText(policy, "the policy", limit: 256)
     try db.insert(into: "policies", "secret_id, policy, mac", [id.blob, text, try self.policyMAC(id, text).blob])
   }
 
-  func policyMAC(_ id: [UInt8], _ policy: String) throws(StoreError) -> [UInt8] {
+  func policyMAC(_ id: SecretID, _ policy: String) throws(StoreError) -> [UInt8] {
     try keys.mac("vault/policy-row/v1", id, policy)
   }
 
@@ -91,9 +92,9 @@ extension VaultDatabase {
   /// Whether a release of this secret to this peer keeps within so many different secrets since `since`; if so it is noted, durably.
   /// Times after `now`, which a clock that was set back leaves behind, count.
   package func countRelease(
-    of id: [UInt8], to peer: Digest, at now: Int64, since: Int64, limit: Int
+    of id: SecretID, to peer: Digest, at now: Int64, since: Int64, limit: Int
   ) throws(StoreError) -> Bool {
-    func recent(_ db: Database) throws -> [[UInt8]] {
+    func recent(_ db: Database) throws -> [SecretID] {
       try releases(where: "peer = ?", [peer.blob], db).filter { $0.time > since }.map(\.secretID)
     }
     if try read({ db in try recent(db) }).contains(id) { return true }
@@ -118,14 +119,14 @@ extension VaultDatabase {
     return try db.rows("SELECT \(columns) FROM releases NOT INDEXED WHERE \(condition)", arguments).map { row in
       let columns = StoredRow(row: row, what: "a release of the day")
       let release = ConsentMemory.Release(
-        peer: try columns.digest("peer"), secretID: try columns.bytes("secret_id", count: SecretRecord.idByteCount),
+        peer: try columns.digest("peer"), secretID: try columns.secretID("secret_id"),
         time: try columns.integer("released_at"))
       try columns.verify(self.releaseMAC(release.peer, release.secretID, release.time))
       return release
     }
   }
 
-  func releaseMAC(_ peer: Digest, _ id: [UInt8], _ time: Int64) throws(StoreError) -> [UInt8] {
+  func releaseMAC(_ peer: Digest, _ id: SecretID, _ time: Int64) throws(StoreError) -> [UInt8] {
     try keys.mac("vault/release-row/v1", peer, id, time)
   }
 }

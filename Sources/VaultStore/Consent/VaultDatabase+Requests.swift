@@ -1,4 +1,5 @@
 import GRDB
+package import ShamirKit
 package import Sodium
 
 package struct RequestCounts: Hashable, Sendable {
@@ -30,7 +31,7 @@ extension VaultDatabase {
   }
 
   package func request(
-    _ kind: RequestRecord.Kind, of peer: Digest, secret: [UInt8]
+    _ kind: RequestRecord.Kind, of peer: Digest, secret: SecretID
   ) throws(StoreError) -> RequestRecord? {
     try readOne { db in try self.request(kind, peer, secret, db) }
   }
@@ -41,7 +42,7 @@ extension VaultDatabase {
   /// count as one peer: it may introduce whom it likes.
   @discardableResult
   package func changeRequest(
-    _ kind: RequestRecord.Kind, of peer: Digest, secret: [UInt8], at now: Int64, introducedBy dealer: Digest? = nil,
+    _ kind: RequestRecord.Kind, of peer: Digest, secret: SecretID, at now: Int64, introducedBy dealer: Digest? = nil,
     _ change: (inout RequestRecord?, RequestCounts) throws(StoreError) -> Void
   ) throws(StoreError) -> RequestRecord? {
     try write { db in
@@ -98,7 +99,7 @@ extension VaultDatabase {
   }
 
   /// So has nobody in a secret that was deleted.
-  static func forgetRequests(forSecret id: [UInt8], _ db: Database) throws {
+  static func forgetRequests(forSecret id: SecretID, _ db: Database) throws {
     for table in ["policies", "requests", "releases"] {
       try db.run("DELETE FROM \(table) NOT INDEXED WHERE secret_id = ?", [id.blob])
     }
@@ -130,7 +131,7 @@ extension VaultDatabase {
   }
 
   private func request(
-    _ kind: RequestRecord.Kind, _ peer: Digest, _ secret: [UInt8], _ db: Database
+    _ kind: RequestRecord.Kind, _ peer: Digest, _ secret: SecretID, _ db: Database
   ) throws -> RequestRecord? {
     let row = try db.row(
       "SELECT \(Self.requestColumns) FROM requests WHERE kind = ? AND peer = ? AND secret_id = ?",
@@ -149,7 +150,7 @@ extension VaultDatabase {
     let columns = StoredRow(row: row, what: "request \(id)")
     var request = RequestRecord(
       kind: try columns.value("kind", as: RequestRecord.Kind.self), peer: try columns.digest("peer"),
-      secretID: try columns.bytes("secret_id", count: SecretRecord.idByteCount),
+      secretID: try columns.secretID("secret_id"),
       headerDigest: try columns.digest("header_digest"), description: try columns.optionalText("description"),
       byteCount: try columns.optionalInteger("byte_count"), askedAt: try columns.integer("asked_at"),
       startedAt: try columns.integer("started_at"), delay: try columns.optionalInteger("delay"),
@@ -162,7 +163,6 @@ extension VaultDatabase {
 
   private func put(_ request: RequestRecord, _ db: Database) throws -> RequestRecord {
     var request = request
-    guard request.secretID.count == SecretRecord.idByteCount else { throw StoreError.invalid("the secret's id") }
     let description = try request.description.map { try checkedText($0, "the description", limit: 4096) }
     if request.id == 0 {
       // The number is part of what the MAC covers, and SQLite gives it.

@@ -16,13 +16,6 @@ extension Database {
     try Row.fetchAll(self, sql: sql, arguments: arguments)
   }
 
-  /// What stands in one column, bytes of a length that is known; `what` names a row in which it doesn't.
-  func column(
-    _ column: String, count: Int, of what: String, _ sql: String, _ arguments: StatementArguments = []
-  ) throws -> [[UInt8]] {
-    try rows(sql, arguments).map { try StoredRow(row: $0, what: what).bytes(column, count: count) }
-  }
-
   /// The first row of a statement that is prepared only once: for what every session asks.
   func row(_ sql: String, _ arguments: StatementArguments = []) throws -> Row? {
     try Row.fetchOne(cachedStatement(sql: sql), arguments: arguments)

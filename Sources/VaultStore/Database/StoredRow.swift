@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import ShamirKit
 import Sodium
 import WireCodec
 
@@ -30,6 +31,12 @@ struct StoredRow {
   func optionalDigest(_ column: String) throws(StoreError) -> Digest? {
     guard let bytes = try optionalBytes(column, count: Digest.byteCount) else { return nil }
     return try withSodium(try Digest(bytes))
+  }
+
+  func secretID(_ column: String) throws(StoreError) -> SecretID { try required(optionalSecretID(column)) }
+
+  func optionalSecretID(_ column: String) throws(StoreError) -> SecretID? {
+    try optionalBytes(column, count: SecretID.byteCount).flatMap { try? SecretID($0) }
   }
 
   func integer(_ column: String) throws(StoreError) -> Int64 {
@@ -133,6 +140,10 @@ extension [UInt8] {
 
 extension Digest {
   var blob: Data { Data(bytes) }
+}
+
+extension SecretID {
+  var blob: Data { withUnsafeBytes { Data($0) } }
 }
 
 /// Text that SQLite keeps whole: a NUL would cut it short.

@@ -1,4 +1,5 @@
 import GRDB
+package import ShamirKit
 package import Sodium
 
 /// One line of the audit log: who asked for what, and what came of it.
@@ -10,11 +11,11 @@ package struct AuditRecord: Hashable, Sendable {
   package var peer: Digest?
   /// The peer's local name at that time.
   package var peerLabel: String?
-  package var secretID: [UInt8]?
+  package var secretID: SecretID?
   package var detail: String?
 
   package init(
-    at: Int64, event: String, peer: Digest? = nil, peerLabel: String? = nil, secretID: [UInt8]? = nil,
+    at: Int64, event: String, peer: Digest? = nil, peerLabel: String? = nil, secretID: SecretID? = nil,
     detail: String? = nil
   ) {
     self.at = at
@@ -105,7 +106,7 @@ extension VaultDatabase {
         return AuditRecord(
           at: try columns.integer("at"), event: try columns.text("event"), peer: try columns.optionalDigest("peer"),
           peerLabel: try columns.optionalText("peer_label"),
-          secretID: try columns.optionalBytes("secret_id", count: SecretRecord.idByteCount),
+          secretID: try columns.optionalSecretID("secret_id"),
           detail: try columns.optionalText("detail"))
       }
     }
@@ -126,15 +127,13 @@ extension VaultDatabase {
   }
 
   private static func insert(_ line: AuditRecord, _ db: Database) throws {
-    // A line that can't be stored as it is must not hold up the others.
-    let id = line.secretID?.count == SecretRecord.idByteCount ? line.secretID : nil
     try db.cachedStatement(
       sql: "INSERT INTO audit (at, event, peer, peer_label, secret_id, detail) VALUES (?, ?, ?, ?, ?, ?)"
     )
     .execute(
       arguments: [
         line.at, storableNote(line.event, limit: 64), line.peer?.blob, line.peerLabel.map { storableNote($0) },
-        id?.blob, line.detail.map { storableNote($0) },
+        line.secretID?.blob, line.detail.map { storableNote($0) },
       ])
   }
 }

@@ -1,5 +1,6 @@
 import GRDB
 import Glibc
+package import ShamirKit
 import Sodium
 
 package struct CleaningReport: Hashable, Sendable {
@@ -16,7 +17,7 @@ package struct CleaningReport: Hashable, Sendable {
   /// Lines of the audit log beyond those that are kept.
   package internal(set) var auditLines = 0
   /// Ids of secrets whose rows were lost and are there again.
-  package internal(set) var takenUp: [[UInt8]] = []
+  package internal(set) var takenUp: [SecretID] = []
   /// Ids of items whose rows were lost and are there again.
   package internal(set) var takenUpItems: [[UInt8]] = []
 }
@@ -159,8 +160,8 @@ extension VaultDatabase {
   /// Fragments that had got their names when their process died, and of which nothing was noted: nobody was told of them.
   private func removeUnnamed(notedIn folder: String, _ report: inout CleaningReport) throws(StoreError) {
     let note = folder + "/" + FragmentStaging.noteName
-    guard let id = try? AtomicFile.read(note, limit: SecretRecord.idByteCount), id.count == SecretRecord.idByteCount,
-      try secret(id) == nil, !companions.has(id)
+    guard let id = try? SecretID(AtomicFile.read(note, limit: SecretID.byteCount)), try secret(id) == nil,
+      !companions.has(.secret(id))
     else { return }
     for name in try FileNames.list(folders.fragmentsPath) where FragmentStore.fragment(named: name)?.secretID == id {
       try FileNames.remove(folders.fragmentsPath + "/" + name)
@@ -169,7 +170,7 @@ extension VaultDatabase {
   }
 
   /// Whether a whole fragment that no row names is nobody's loss: its secret was deleted, or it is delivered.
-  private func isSettled(_ fragment: (secretID: [UInt8], index: Int)) throws(StoreError) -> Bool {
+  private func isSettled(_ fragment: (secretID: SecretID, index: Int)) throws(StoreError) -> Bool {
     if try tombstone(fragment.secretID) != nil { return true }
     return try readOne { db in
       try db.has(
@@ -186,9 +187,9 @@ extension VaultDatabase {
     let rows = try read { db in
       try db.rows("SELECT secret_id, fragment_index, complete FROM fragments").map { row in
         let columns = StoredRow(row: row, what: "a fragment")
-        let id = try columns.bytes("secret_id", count: SecretRecord.idByteCount)
+        let id = try columns.secretID("secret_id")
         return (
-          hexadecimal(id) + ".\(try columns.number("fragment_index", in: 1...255))", try columns.flag("complete")
+          "\(id).\(try columns.number("fragment_index", in: 1...255))", try columns.flag("complete")
         )
       }
     }

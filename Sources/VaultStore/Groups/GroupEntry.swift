@@ -1,3 +1,4 @@
+package import ShamirKit
 import Sodium
 
 /// An item that a group keeps in step, and which version of it is here.
@@ -27,7 +28,7 @@ package struct GroupEntry: Hashable, Sendable {
   /// The item, 32 bytes. It isn't here if this device holds no share of its key.
   package let itemID: [UInt8]
   /// The item's key, 16 bytes.
-  package let keyID: [UInt8]
+  package let keyID: SecretID
   /// Who made this version, in which counting of his messages: 24 bytes.
   package let author: [UInt8]
   /// With which message.
@@ -37,7 +38,7 @@ package struct GroupEntry: Hashable, Sendable {
   package let placing: Placing
 
   package init(
-    group: [UInt8], slot: [UInt8], itemID: [UInt8], keyID: [UInt8], author: [UInt8], sequence: UInt64,
+    group: [UInt8], slot: [UInt8], itemID: [UInt8], keyID: SecretID, author: [UInt8], sequence: UInt64,
     changedAt: Int64, placing: Placing
   ) {
     self.group = group
@@ -58,12 +59,11 @@ package struct GroupEntry: Hashable, Sendable {
   }
 
   /// Whether it is of this item. Under another key it is another one, whatever its id.
-  package func isOf(_ itemID: [UInt8], under keyID: [UInt8]) -> Bool { self.itemID == itemID && self.keyID == keyID }
+  package func isOf(_ itemID: [UInt8], under keyID: SecretID) -> Bool { self.itemID == itemID && self.keyID == keyID }
 
   func check() throws(StoreError) {
     guard group.count == Self.groupByteCount, slot.count == Self.slotByteCount,
-      itemID.count == ItemRecord.idByteCount, keyID.count == SecretRecord.idByteCount,
-      author.count == Self.authorByteCount
+      itemID.count == ItemRecord.idByteCount, author.count == Self.authorByteCount
     else { throw .invalid("an entry of a group") }
   }
 
@@ -74,7 +74,7 @@ package struct GroupEntry: Hashable, Sendable {
       hash.append(group)
       hash.append(slot)
       hash.append(itemID)
-      hash.append(keyID)
+      hash.append(keyID.bytes)
       hash.append(author)
       hash.append(sequence)
       hash.append(UInt64(bitPattern: changedAt))

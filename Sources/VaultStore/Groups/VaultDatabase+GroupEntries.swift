@@ -204,7 +204,7 @@ extension VaultDatabase {
       group: try columns.bytes("group_id", count: GroupEntry.groupByteCount),
       slot: try columns.bytes("slot", count: GroupEntry.slotByteCount),
       itemID: try columns.bytes("item_id", count: ItemRecord.idByteCount),
-      keyID: try columns.bytes("key_id", count: SecretRecord.idByteCount),
+      keyID: try columns.secretID("key_id"),
       author: try columns.bytes("author", count: GroupEntry.authorByteCount),
       sequence: UInt64(bitPattern: try columns.integer("sequence")), changedAt: try columns.integer("changed_at"),
       placing: placing)

@@ -1,3 +1,4 @@
+import ShamirKit
 import Sodium
 import WireCodec
 
@@ -19,7 +20,7 @@ struct ItemNote: WireValue, Hashable {
     try writer.bytes(Self.magic)
     try writer.u8(Self.version)
     try writer.bytes(item.id)
-    try writer.bytes(item.keyID)
+    try item.keyID.encode(into: &writer)
     try writer.bytes16(item.header)
     try writer.signed(item.byteCount)
     try writer.u8(item.state.code)
@@ -34,7 +35,7 @@ struct ItemNote: WireValue, Hashable {
   init(from reader: inout Reader) throws(WireError) {
     try reader.head(Self.magic, version: Self.version)
     let id = try reader.bytes(ItemRecord.idByteCount, "id")
-    let keyID = try reader.bytes(SecretRecord.idByteCount, "key")
+    let keyID = try SecretID(from: &reader)
     let header = try reader.bytes16(limit: ItemRecord.headerByteLimit, "header")
     let byteCount = try reader.signed("bytes")
     let state: ItemRecord.State = try reader.word("state")

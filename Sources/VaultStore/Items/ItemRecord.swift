@@ -1,3 +1,4 @@
+package import ShamirKit
 package import Sodium
 
 /// An item under a shared key: its public header, and how it came here. The ciphertext lies in a file of its own.
@@ -31,7 +32,7 @@ package struct ItemRecord: Hashable, Sendable {
   /// ``VaultDatabase/arrivalID(of:from:)``.
   package let id: [UInt8]
   /// The secret that is its key, 16 bytes.
-  package let keyID: [UInt8]
+  package let keyID: SecretID
   /// The encoded header, at most 8 KiB: what its file begins with.
   package let header: [UInt8]
   /// Bytes of the ciphertext behind it.
@@ -47,7 +48,7 @@ package struct ItemRecord: Hashable, Sendable {
   package var receivedAt: Int64
 
   package init(
-    id: [UInt8], keyID: [UInt8], header: [UInt8], byteCount: Int64, state: State, origin: Origin, sender: Digest?,
+    id: [UInt8], keyID: SecretID, header: [UInt8], byteCount: Int64, state: State, origin: Origin, sender: Digest?,
     label: [UInt8]?, receivedAt: Int64
   ) {
     self.id = id

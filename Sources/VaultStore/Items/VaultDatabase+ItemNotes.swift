@@ -39,8 +39,9 @@ extension VaultDatabase {
   static func itemIDs(
     _ db: Database, where condition: String, _ arguments: StatementArguments = []
   ) throws -> [[UInt8]] {
-    try db.column(
-      "id", count: ItemRecord.idByteCount, of: "an item", "SELECT id FROM items WHERE \(condition)", arguments)
+    try db.rows("SELECT id FROM items WHERE \(condition)", arguments).map {
+      try StoredRow(row: $0, what: "an item").bytes("id", count: ItemRecord.idByteCount)
+    }
   }
 
   private func takeUpItem(_ id: [UInt8]) throws(StoreError) -> Bool {

@@ -1,5 +1,6 @@
 import GRDB
 import Glibc
+package import ShamirKit
 package import Sodium
 
 package enum ItemOutcome: Hashable, Sendable {
@@ -21,7 +22,7 @@ extension VaultDatabase {
 
   /// The items of a key, or of all, newest first; without those that are still arriving.
   package func items(
-    ofKey keyID: [UInt8]? = nil, in state: ItemRecord.State? = nil
+    ofKey keyID: SecretID? = nil, in state: ItemRecord.State? = nil
   ) throws(StoreError) -> [ItemRecord] {
     var condition = Condition()
     condition.and("state <> 'arriving'")
@@ -40,8 +41,8 @@ extension VaultDatabase {
     try read { db in try self.item(id, db) }
   }
 
-  package func itemCounts() throws(StoreError) -> [[UInt8]: ItemCount] {
-    var counts: [[UInt8]: ItemCount] = [:]
+  package func itemCounts() throws(StoreError) -> [SecretID: ItemCount] {
+    var counts: [SecretID: ItemCount] = [:]
     for item in try items() {
       counts[item.keyID, default: ItemCount()].all += 1
       if item.state != .seen { counts[item.keyID, default: ItemCount()].new += 1 }
@@ -205,7 +206,7 @@ extension VaultDatabase {
   // MARK: - Rows
 
   /// Ids of the items of a key, arriving ones included, whose rows go with it.
-  func deleteItems(ofKey keyID: [UInt8], _ db: Database) throws -> [[UInt8]] {
+  func deleteItems(ofKey keyID: SecretID, _ db: Database) throws -> [[UInt8]] {
     let ids = try Self.itemIDs(db, where: "key_id = ?", [keyID.blob])
     try db.run("DELETE FROM items WHERE key_id = ?", [keyID.blob])
     try forgetLeft(ids, db)
@@ -214,7 +215,7 @@ extension VaultDatabase {
   }
 
   /// Whether there is a share of the secret `keyID` here, and it is a shared key.
-  private func holdsKey(_ keyID: [UInt8], _ db: Database) throws -> Bool {
+  private func holdsKey(_ keyID: SecretID, _ db: Database) throws -> Bool {
     guard let secret = try secret(where: "id", keyID.blob, db) else { return false }
     return secret.kind == 5 && secret.ownIndex != nil
   }
@@ -227,7 +228,7 @@ extension VaultDatabase {
     let id = try StoredRow(row: row, what: "an item").bytes("id", count: ItemRecord.idByteCount)
     let columns = StoredRow(row: row, what: "item \(hexadecimal(id.prefix(6)))")
     let item = ItemRecord(
-      id: id, keyID: try columns.bytes("key_id", count: SecretRecord.idByteCount),
+      id: id, keyID: try columns.secretID("key_id"),
       header: try columns.bytes("header"), byteCount: try columns.integer("byte_count"),
       state: try columns.value("state", as: ItemRecord.State.self),
       origin: try columns.value("origin", as: ItemRecord.Origin.self), sender: try columns.optionalDigest("sender"),
@@ -238,8 +239,8 @@ extension VaultDatabase {
   }
 
   func insert(_ item: ItemRecord, _ db: Database) throws {
-    guard item.id.count == ItemRecord.idByteCount, item.keyID.count == SecretRecord.idByteCount,
-      item.header.count <= ItemRecord.headerByteLimit, item.label?.count ?? 0 <= ItemRecord.labelByteLimit,
+    guard item.id.count == ItemRecord.idByteCount, item.header.count <= ItemRecord.headerByteLimit,
+      item.label?.count ?? 0 <= ItemRecord.labelByteLimit,
       item.hasLength
     else { throw StoreError.invalid("the item") }
     try db.insert(

@@ -91,8 +91,8 @@ package struct VaultCreation: ~Copyable {
     for name in (try? FileNames.list(folders.data)) ?? [] where name.hasPrefix(FileNames.temporaryPrefix) {
       unlink(folders.data + "/" + name)
     }
-    unlink(folders.companionsPath + "/" + TrustCompanion.fileName)
-    unlink(folders.companionsPath + "/" + TrustCompanion.fileName + ".new")
+    unlink(folders.companionsPath + "/" + CompanionName.trust.fileName)
+    unlink(folders.companionsPath + "/" + CompanionName.trust.fileName + ".new")
     unlink(folders.companionsLockPath)
     unlink(folders.incompletePath)
   }

@@ -1,3 +1,4 @@
+import ShamirKit
 import Sodium
 
 /// What a MAC is over: each part goes in with its length.
@@ -15,6 +16,10 @@ extension String: MACPart {
 
 extension Digest: MACPart {
   func append(to hash: inout DomainHash) { hash.append(self) }
+}
+
+extension SecretID: MACPart {
+  func append(to hash: inout DomainHash) { hash.append(bytes) }
 }
 
 extension UInt64: MACPart {

@@ -1,3 +1,4 @@
+package import ShamirKit
 package import Sodium
 
 /// A holder of a secret as the secret's dealer has introduced it: may be dialled and answered for that secret, and for nothing else.
@@ -13,7 +14,7 @@ package struct IntroductionRecord: Hashable, Sendable {
     case removed
   }
 
-  package let secretID: [UInt8]
+  package let secretID: SecretID
   /// Digest over version and keys of the card.
   package let digest: Digest
   /// X25519 for Noise, 32 bytes: what it is recognised by.
@@ -27,7 +28,7 @@ package struct IntroductionRecord: Hashable, Sendable {
   package let addedAt: Int64
 
   package init(
-    secretID: [UInt8], digest: Digest, noiseKey: [UInt8], index: Int, dealer: Digest, card: [UInt8],
+    secretID: SecretID, digest: Digest, noiseKey: [UInt8], index: Int, dealer: Digest, card: [UInt8],
     state: State = .active, addedAt: Int64
   ) {
     self.secretID = secretID

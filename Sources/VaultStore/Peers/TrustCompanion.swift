@@ -4,9 +4,6 @@ import WireCodec
 /// What the database has of this device and its peers, in a file of its own, `companions/trust`: enough to make these rows anew. Nothing in it is
 /// readable that isn't so in the database. The byte-exact format is in `docs/formats/store.md`.
 struct TrustCompanion: WireValue {
-  /// Stands for it where secrets have their ids.
-  static let id: [UInt8] = []
-  static let fileName = "trust"
   static let magic = Array("VAULTTRU".utf8)
   static let version: UInt8 = 1
   private static let peerLimit = 1 << 20

@@ -1,4 +1,5 @@
 import GRDB
+package import ShamirKit
 package import Sodium
 
 /// Holders of secrets that their dealers have introduced. A row that is damaged counts for nothing, and costs its own holder alone.
@@ -7,11 +8,11 @@ extension VaultDatabase {
     "secret_id, digest, noise_key, share_index, dealer, card, state, added_at, mac"
 
   /// The holders that were introduced for a secret, removed ones too, in the order of shares.
-  package func introductions(ofSecret id: [UInt8]) throws(StoreError) -> [IntroductionRecord] {
+  package func introductions(ofSecret id: SecretID) throws(StoreError) -> [IntroductionRecord] {
     try readOne { db in try self.introductions(ofSecret: id, db) }
   }
 
-  package func introduction(of card: Digest, secret id: [UInt8]) throws(StoreError) -> IntroductionRecord? {
+  package func introduction(of card: Digest, secret id: SecretID) throws(StoreError) -> IntroductionRecord? {
     try readOne { db in
       try self.introductions(where: "secret_id = ? AND digest = ?", [id.blob, card.blob], limit: 1, db) {
         $0.digest == card && $0.secretID == id
@@ -93,7 +94,7 @@ extension VaultDatabase {
       for var record in rows where cards.contains(record.card) {
         record.card = card
         try self.put(record, db)
-        changed.insert(record.secretID)
+        changed.insert(.secret(record.secretID))
       }
     }
   }
@@ -102,7 +103,7 @@ extension VaultDatabase {
   /// it names, and returns all of it as it shall be. False if the secret isn't held here, and then nothing is asked.
   @discardableResult
   package func changeIntroductions(
-    ofSecret id: [UInt8],
+    ofSecret id: SecretID,
     _ change: (inout [IntroductionRecord], IntroductionContext) throws(StoreError) -> Void
   ) throws(StoreError) -> Bool {
     try writeKeeping(readsCompanions: true) { db, changed in
@@ -124,7 +125,7 @@ extension VaultDatabase {
       for record in before where !left.contains(record.digest) {
         try db.run("DELETE FROM introductions WHERE secret_id = ? AND digest = ?", [id.blob, record.digest.blob])
       }
-      if after != before { changed.insert(id) }
+      if after != before { changed.insert(.secret(id)) }
       return true
     }
   }
@@ -135,7 +136,7 @@ extension VaultDatabase {
     let count = try writeKeeping { db, changed in
       changed = try self.removeIntroductions(of: card, db)
       let count = changed.count
-      changed.insert(TrustCompanion.id)
+      changed.insert(.trust)
       return count
     }
     emptyLog()
@@ -143,15 +144,15 @@ extension VaultDatabase {
   }
 
   /// The same within a transaction; the secrets. The table itself is gone through, as for peers: an index may have been written by somebody.
-  func removeIntroductions(of card: Digest, _ db: Database) throws -> Set<[UInt8]> {
-    var secrets: Set<[UInt8]> = []
+  func removeIntroductions(of card: Digest, _ db: Database) throws -> Set<CompanionName> {
+    var secrets: Set<CompanionName> = []
     for row in try db.rows(
       "SELECT \(Self.introductionColumns) FROM introductions NOT INDEXED WHERE digest = ?", [card.blob])
     {
       // A damaged row must not keep its holder here for ever.
       guard let record = try? Self.decodeIntroductionColumns(row) else {
         let columns = StoredRow(row: row, what: Self.introductionName)
-        if let id = try? columns.bytes("secret_id", count: SecretRecord.idByteCount) { secrets.insert(id) }
+        if let id = try? columns.secretID("secret_id") { secrets.insert(.secret(id)) }
         try db.run(
           "DELETE FROM introductions NOT INDEXED WHERE digest = ? AND secret_id IS ?",
           [card.blob, row["secret_id"] as DatabaseValue?])
@@ -159,7 +160,7 @@ extension VaultDatabase {
       }
       guard record.state == .active else { continue }
       try put(record.removed, db)
-      secrets.insert(record.secretID)
+      secrets.insert(.secret(record.secretID))
     }
     try putRemovedCard(card, db)
     return secrets
@@ -167,7 +168,7 @@ extension VaultDatabase {
 
   // MARK: - Rows
 
-  func introductions(ofSecret id: [UInt8], _ db: Database) throws -> [IntroductionRecord] {
+  func introductions(ofSecret id: SecretID, _ db: Database) throws -> [IntroductionRecord] {
     try introductions(where: "secret_id = ? ORDER BY share_index, digest", [id.blob], db) { $0.secretID == id }
   }
 
@@ -199,7 +200,7 @@ extension VaultDatabase {
   private static func decodeIntroductionColumns(_ row: Row) throws(StoreError) -> IntroductionRecord {
     let columns = StoredRow(row: row, what: introductionName)
     return IntroductionRecord(
-      secretID: try columns.bytes("secret_id", count: SecretRecord.idByteCount), digest: try columns.digest("digest"),
+      secretID: try columns.secretID("secret_id"), digest: try columns.digest("digest"),
       noiseKey: try columns.bytes("noise_key", count: 32), index: try columns.number("share_index", in: 1...255),
       dealer: try columns.digest("dealer"), card: try columns.bytes("card"),
       state: try columns.value("state", as: IntroductionRecord.State.self), addedAt: try columns.integer("added_at"))

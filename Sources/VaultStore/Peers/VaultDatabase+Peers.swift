@@ -180,8 +180,8 @@ extension VaultDatabase {
       try Self.forgetRequests(ofPeer: digest, db)
       // Nor does it stay, or come back, as somebody whom another peer has introduced.
       changed = try self.removeIntroductions(of: digest, db)
-      changed.formUnion(cancelled.compactMap(\.entry.secretID))
-      changed.insert(TrustCompanion.id)
+      changed.formUnion(cancelled.compactMap(\.entry.secretID).map { .secret($0) })
+      changed.insert(.trust)
       try self.endParcels(ofPeer: digest, db)
       try self.endMessages(ofPeer: digest, name: peer.name, db)
       try self.forgetAddress(ofPeer: digest, db)

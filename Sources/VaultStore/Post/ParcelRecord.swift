@@ -1,3 +1,4 @@
+package import ShamirKit
 package import Sodium
 package import WireCodec
 
@@ -39,7 +40,7 @@ package struct ParcelRecord: WireValue, Hashable, Sendable {
   package var state: State
   package let peer: Digest
   /// The secret it is about, 16 bytes; nil if that isn't known.
-  package let secretID: [UInt8]?
+  package let secretID: SecretID?
   /// The delivery that a request carries, as the outbox counts; nil if it carries none.
   package let delivery: Int64?
   /// The folder of the group through which it goes or came, 8 bytes; empty or zeros while there is none.
@@ -63,7 +64,7 @@ package struct ParcelRecord: WireValue, Hashable, Sendable {
   package var handedOver: [Way: Int64]
 
   package init(
-    id: [UInt8], direction: Direction, state: State = .waiting, peer: Digest, secretID: [UInt8]? = nil,
+    id: [UInt8], direction: Direction, state: State = .waiting, peer: Digest, secretID: SecretID? = nil,
     delivery: Int64? = nil, group: [UInt8] = [], createdAt: Int64, expiresAt: Int64, request: UInt64 = 0,
     inReplyTo: [UInt8]? = nil, nextAttemptAt: Int64 = 0, seed: [UInt8]? = nil, message: [UInt8]? = nil,
     ways: Ways = .all, handedOver: [Way: Int64] = [:]
@@ -98,7 +99,7 @@ package struct ParcelRecord: WireValue, Hashable, Sendable {
 
   func check() throws(StoreError) {
     let isSound =
-      id.count == Self.idByteCount && secretID?.count ?? SecretRecord.idByteCount == SecretRecord.idByteCount
+      id.count == Self.idByteCount
       && (group.isEmpty || group.count == GroupEntry.groupByteCount)
       && inReplyTo?.count ?? Self.idByteCount == Self.idByteCount
       && seed?.count ?? Self.seedByteCount == Self.seedByteCount
@@ -142,7 +143,7 @@ extension ParcelRecord {
     try writer.u8(direction.code)
     try writer.u8(state.code)
     try writer.bytes(peer.bytes)
-    try writer.optionalBytes(secretID)
+    try writer.optionalBytes(secretID?.bytes)
     try writer.flag(delivery != nil)
     if let delivery { try writer.signed(delivery) }
     try writer.flag(!group.isEmpty)
@@ -165,7 +166,7 @@ extension ParcelRecord {
     direction = try reader.word("direction")
     state = try reader.word("state")
     peer = try reader.digest("peer")
-    secretID = try reader.optionalBytes(SecretRecord.idByteCount, "secret")
+    secretID = try reader.flag("secret") ? try SecretID(from: &reader) : nil
     delivery = try reader.flag("delivery") ? try reader.signed("delivery") : nil
     group = try reader.flag("group") ? try reader.bytes(GroupEntry.groupByteCount, "group") : []
     createdAt = try reader.signed("created")

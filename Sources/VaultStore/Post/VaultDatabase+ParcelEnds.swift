@@ -1,4 +1,5 @@
 import GRDB
+import ShamirKit
 import Sodium
 
 /// How parcels end. What may be in a group already is withdrawn: it stays as a record without content and secret until it is out
@@ -50,7 +51,7 @@ extension VaultDatabase {
   func endParcels(ofPeer peer: Digest, _ db: Database) throws { try endParcels(db, keepsIDs: true) { $0.peer == peer } }
 
   /// Nothing about a secret that was deleted is on its way any more. Ids of what was received stay known here, too.
-  func endParcels(ofSecret id: [UInt8], _ db: Database) throws {
+  func endParcels(ofSecret id: SecretID, _ db: Database) throws {
     try endParcels(db, keepsIDs: true) { $0.secretID == id }
   }
 

@@ -91,7 +91,7 @@ extension VaultDatabase {
     guard record.id == id, record.direction == (try columns.value("direction", as: ParcelRecord.Direction.self)),
       record.state == (try columns.value("state", as: ParcelRecord.State.self)),
       record.peer == (try columns.digest("peer")),
-      record.secretID == (try columns.optionalBytes("secret_id", count: SecretRecord.idByteCount)),
+      record.secretID == (try columns.optionalSecretID("secret_id")),
       record.delivery == (try columns.optionalInteger("delivery")), record.group == group,
       record.message == (try columns.optionalBytes("message_id", count: MessageRecord.idByteCount)),
       record.expiresAt == (try columns.integer("expires_at")),

@@ -1,3 +1,4 @@
+import ShamirKit
 import Sodium
 import WireCodec
 
@@ -24,12 +25,12 @@ enum Companion {
     return try keys.authenticated(body, Self.label)
   }
 
-  /// What the file of secret `id` says. Throws ``StoreError/damaged(_:)`` if anything in it isn't as it was written.
-  static func read(_ path: String, of id: [UInt8], _ keys: VaultKeys) throws(StoreError) -> Companion {
+  /// What the file of this name says. Throws ``StoreError/damaged(_:)`` if anything in it isn't as it was written.
+  static func read(_ path: String, _ name: CompanionName, _ keys: VaultKeys) throws(StoreError) -> Companion {
     let limit = SecretCompanion.byteLimit
     let body = try keys.readAuthenticated(path, limit: limit, label)
     do throws(WireError) {
-      if id == TrustCompanion.id { return .trust(try TrustCompanion.decode(body, limit: limit)) }
+      guard case .secret(let id) = name else { return .trust(try TrustCompanion.decode(body, limit: limit)) }
       if body.starts(with: DeletedCompanion.magic) {
         let deleted = try DeletedCompanion.decode(body, limit: limit)
         guard deleted.secretID == id else { throw WireError.invalidValue(field: "id") }
@@ -47,13 +48,13 @@ struct DeletedCompanion: WireValue, Hashable {
   static let magic = Array("VAULTDEL".utf8)
   static let version: UInt8 = 1
 
-  let secretID: [UInt8]
+  let secretID: SecretID
   /// When, in milliseconds since 1970.
   let deletedAt: Int64
   /// What a later version has added, as it was read.
   private(set) var extensions = Extensions()
 
-  init(secretID: [UInt8], deletedAt: Int64) {
+  init(secretID: SecretID, deletedAt: Int64) {
     self.secretID = secretID
     self.deletedAt = deletedAt
   }
@@ -61,14 +62,14 @@ struct DeletedCompanion: WireValue, Hashable {
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.bytes(Self.magic)
     try writer.u8(Self.version)
-    try writer.bytes(secretID)
+    try secretID.encode(into: &writer)
     try writer.signed(deletedAt)
     try extensions.encode(into: &writer)
   }
 
   init(from reader: inout Reader) throws(WireError) {
     try reader.head(Self.magic, version: Self.version)
-    secretID = try reader.bytes(SecretRecord.idByteCount, "id")
+    secretID = try SecretID(from: &reader)
     deletedAt = try reader.signed("deleted")
     extensions = try reader.extensions()
   }

@@ -1,4 +1,5 @@
 import Glibc
+package import ShamirKit
 import Sodium
 
 /// The folder of companions: `companions/<secret id>`, a ``SecretCompanion`` or, of a deleted secret, a ``DeletedCompanion``; and
@@ -22,36 +23,38 @@ package struct CompanionFiles: Sendable {
   }
 
   /// Ids of the secrets that have one, and of those of which one was being written.
-  func names() throws(StoreError) -> (ids: Set<[UInt8]>, pending: Set<[UInt8]>) {
-    var ids: Set<[UInt8]> = []
-    var pending: Set<[UInt8]> = []
+  func names() throws(StoreError) -> (ids: Set<SecretID>, pending: Set<CompanionName>) {
+    var ids: Set<SecretID> = []
+    var pending: Set<CompanionName> = []
     for name in try FileNames.list(folder) {
-      if let id = SecretRecord.id(named: name) {
+      if let id = SecretID(named: name) {
         ids.insert(id)
-      } else if name.hasSuffix(Self.pendingSuffix),
-        let id = SecretRecord.id(named: name.dropLast(Self.pendingSuffix.utf8.count))
-      {
-        pending.insert(id)
-      } else if name == TrustCompanion.fileName + Self.pendingSuffix {
-        pending.insert(TrustCompanion.id)
+      } else if name.hasSuffix(Self.pendingSuffix) {
+        let name = name.dropLast(Self.pendingSuffix.utf8.count)
+        if let id = SecretID(named: name) { pending.insert(.secret(id)) }
+        if name == CompanionName.trust.fileName { pending.insert(.trust) }
       }
     }
     return (ids, pending)
   }
 
-  func hasPending(_ id: [UInt8]) -> Bool { access(path(id) + Self.pendingSuffix, F_OK) == 0 }
+  func hasPending(_ name: CompanionName) -> Bool { access(path(name) + Self.pendingSuffix, F_OK) == 0 }
 
-  func has(_ id: [UInt8]) -> Bool { access(path(id), F_OK) == 0 }
+  func has(_ name: CompanionName) -> Bool { access(path(name), F_OK) == 0 }
 
-  func read(_ id: [UInt8]) throws(StoreError) -> Companion { try Companion.read(path(id), of: id, keys) }
+  func read(_ id: SecretID) throws(StoreError) -> Companion { try read(.secret(id)) }
 
-  func readSecret(_ id: [UInt8]) throws(StoreError) -> SecretCompanion {
-    guard case .secret(let companion) = try read(id) else { throw .damaged(path(id)) }
+  private func read(_ name: CompanionName) throws(StoreError) -> Companion {
+    try Companion.read(path(name), name, keys)
+  }
+
+  func readSecret(_ id: SecretID) throws(StoreError) -> SecretCompanion {
+    guard case .secret(let companion) = try read(id) else { throw .damaged(path(.secret(id))) }
     return companion
   }
 
   func readTrust() throws(StoreError) -> TrustCompanion {
-    guard case .trust(let companion) = try read(TrustCompanion.id) else { throw .damaged(path(TrustCompanion.id)) }
+    guard case .trust(let companion) = try read(.trust) else { throw .damaged(path(.trust)) }
     return companion
   }
 
@@ -61,9 +64,9 @@ package struct CompanionFiles: Sendable {
   func lock() throws(StoreError) -> OpenFile { try OpenFile.patientlyLocked(lockPath, pause: Self.lockPause) }
 
   /// Writes companions beside their names, durably.
-  func prepare(_ files: [(id: [UInt8], bytes: [UInt8])]) throws(StoreError) {
-    for (id, bytes) in files {
-      let file = try OpenFile(path(id) + Self.pendingSuffix, O_WRONLY | O_CREAT | O_TRUNC)
+  func prepare(_ files: [(name: CompanionName, bytes: [UInt8])]) throws(StoreError) {
+    for (name, bytes) in files {
+      let file = try OpenFile(path(name) + Self.pendingSuffix, O_WRONLY | O_CREAT | O_TRUNC)
       try file.write(bytes.span.bytes)
       try file.synchronize()
     }
@@ -71,22 +74,24 @@ package struct CompanionFiles: Sendable {
   }
 
   /// Gives what was prepared its names, durably. The bytes of what `wipes` names are overwritten, where the disk does that.
-  func settle(_ ids: some Sequence<[UInt8]>, wiping wipes: Set<[UInt8]> = []) throws(StoreError) {
-    for id in ids {
-      let old = wipes.contains(id) ? try? OpenFile.privateFile(path(id), O_WRONLY) : nil
-      try FileNames.rename(path(id) + Self.pendingSuffix, to: path(id), replacing: true)
+  func settle(_ names: some Sequence<CompanionName>, wiping wipes: Set<CompanionName>) throws(StoreError) {
+    for name in names {
+      let old = wipes.contains(name) ? try? OpenFile.privateFile(path(name), O_WRONLY) : nil
+      try FileNames.rename(path(name) + Self.pendingSuffix, to: path(name), replacing: true)
       if let old { try? Self.wipe(old) }
     }
     try FileNames.synchronizeFolder(folder)
   }
 
   /// Removes what was prepared for a transaction that failed.
-  func abandon(_ ids: some Sequence<[UInt8]>) { for id in ids { unlink(path(id) + Self.pendingSuffix) } }
+  func abandon(_ names: some Sequence<CompanionName>) {
+    for name in names { unlink(path(name) + Self.pendingSuffix) }
+  }
 
   /// Removes one, durably.
-  func remove(_ id: [UInt8]) throws(StoreError) {
-    if let old = try? OpenFile.privateFile(path(id), O_WRONLY) { try? Self.wipe(old) }
-    try FileNames.remove(path(id))
+  func remove(_ name: CompanionName) throws(StoreError) {
+    if let old = try? OpenFile.privateFile(path(name), O_WRONLY) { try? Self.wipe(old) }
+    try FileNames.remove(path(name))
     try FileNames.synchronizeFolder(folder)
   }
 
@@ -97,9 +102,7 @@ package struct CompanionFiles: Sendable {
     try file.synchronize()
   }
 
-  private func path(_ id: [UInt8]) -> String {
-    folder + "/" + (id == TrustCompanion.id ? TrustCompanion.fileName : hexadecimal(id))
-  }
+  private func path(_ name: CompanionName) -> String { folder + "/" + name.fileName }
 
   // MARK: - The mark
 
@@ -123,10 +126,10 @@ package struct CompanionFiles: Sendable {
   }
 
   /// Ids and descriptions of all secrets of which there is a sound companion with a share, for when the database can't be read.
-  package func heldSecrets() -> [(id: [UInt8], description: String?)] {
+  package func heldSecrets() -> [(id: SecretID, description: String?)] {
     guard let ids = try? names().ids else { return [] }
-    var held: [(id: [UInt8], description: String?)] = []
-    for id in ids.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+    var held: [(id: SecretID, description: String?)] = []
+    for id in ids.sorted() {
       switch try? read(id) {
       case .secret(let companion): held.append((id, companion.secret.description))
       case .deleted, .trust: continue
@@ -137,7 +140,7 @@ package struct CompanionFiles: Sendable {
   }
 
   /// Whom this device trusts, if that can be read, and the secrets that the user has deleted, for when the database can't be.
-  package func trustedAndDeleted() -> (peers: [PeerRecord]?, deleted: Set<[UInt8]>) {
+  package func trustedAndDeleted() -> (peers: [PeerRecord]?, deleted: Set<SecretID>) {
     let deleted = ((try? names().ids) ?? []).filter { id in
       if case .deleted? = try? read(id) { true } else { false }
     }
@@ -145,9 +148,24 @@ package struct CompanionFiles: Sendable {
   }
 }
 
-extension SecretRecord {
+/// Of what there is a companion.
+package enum CompanionName: Hashable, Sendable {
+  case secret(SecretID), trust
+
+  var fileName: String {
+    switch self {
+    case .secret(let id): "\(id)"
+    case .trust: "trust"
+    }
+  }
+}
+
+extension SecretID {
   /// The id of which `name` is the canonical hexadecimal form.
-  static func id(named name: some StringProtocol) -> [UInt8]? { bytes(hexadecimal: name, count: idByteCount) }
+  package init?(named name: some StringProtocol) {
+    guard let bytes = VaultStore.bytes(hexadecimal: name, count: Self.byteCount) else { return nil }
+    try? self.init(bytes)
+  }
 }
 
 /// The bytes of which `text` is the canonical hexadecimal form, in lower case, if they are so many.

@@ -1,3 +1,4 @@
+package import ShamirKit
 package import Sodium
 import WireCodec
 
@@ -31,7 +32,7 @@ package struct DrillRecord: Hashable, Sendable {
     }
   }
 
-  package let secretID: [UInt8]
+  package let secretID: SecretID
   /// Milliseconds since 1970.
   package let checkedAt: Int64
   /// Holders that answered, this device included.
@@ -45,7 +46,7 @@ package struct DrillRecord: Hashable, Sendable {
   package let holders: [Holder]
 
   package init(
-    secretID: [UInt8], checkedAt: Int64, answered: Int, needed: Int, isRecoverable: Bool,
+    secretID: SecretID, checkedAt: Int64, answered: Int, needed: Int, isRecoverable: Bool,
     isRecoverableElsewhere: Bool? = nil, warned: Warning, holders: [Holder]
   ) {
     self.secretID = secretID

@@ -1,4 +1,5 @@
 import Glibc
+package import ShamirKit
 import Synchronization
 
 /// New fragments in the making, in a folder of their own that disappears unless they are published, also when a signal
@@ -76,7 +77,7 @@ package final class FragmentStaging: Sendable {
   }
 
   /// Makes all fragments durable and gives them their final names. An error leaves none of them behind.
-  package func publish(as secretID: [UInt8]) throws(StoreError) {
+  package func publish(as secretID: SecretID) throws(StoreError) {
     for file in files { try file.synchronize() }
     let cleaning = try store.lockAgainstCleaning()
     let isFirst = phase.withLock { phase in
@@ -91,7 +92,7 @@ package final class FragmentStaging: Sendable {
     var done = 0
     do throws(StoreError) {
       // Whole fragments without rows are kept for ever but for those that somebody was just about to name.
-      try AtomicFile.write(secretID.span.bytes, to: folder + "/" + Self.noteName, replacing: false)
+      try AtomicFile.write(secretID.bytes.span.bytes, to: folder + "/" + Self.noteName, replacing: false)
       for index in 1...files.count {
         try FileNames.rename(Self.path(folder, index), to: store.path(secretID, index), replacing: false)
         done = index

@@ -1,4 +1,5 @@
 import Glibc
+package import ShamirKit
 import Sodium
 
 /// Fragment files beside the database: `fragments/<secret id>.<index>`, partial ones with `.part` behind.
@@ -18,7 +19,7 @@ package struct FragmentStore: Sendable {
 
   /// Opens a whole fragment of known lengths. Throws ``StoreError/damaged(_:)`` if the file has another length.
   package func open(
-    secretID: [UInt8], index: Int, byteCount: Int64, trailerByteCount: Int64
+    secretID: SecretID, index: Int, byteCount: Int64, trailerByteCount: Int64
   ) throws(StoreError) -> FragmentReader {
     let path = try path(secretID, index)
     let file = try OpenFile.privateFile(path, O_RDONLY)
@@ -28,22 +29,21 @@ package struct FragmentStore: Sendable {
     return FragmentReader(file: file, byteCount: byteCount, trailerByteCount: trailerByteCount)
   }
 
-  func path(_ secretID: [UInt8], _ index: Int) throws(StoreError) -> String {
-    guard secretID.count == SecretRecord.idByteCount else { throw .invalid("a secret id of \(secretID.count) bytes") }
+  func path(_ secretID: SecretID, _ index: Int) throws(StoreError) -> String {
     guard (1...255).contains(index) else { throw .invalid("fragment number \(index)") }
-    return folders.fragmentsPath + "/" + hexadecimal(secretID) + ".\(index)"
+    return folders.fragmentsPath + "/\(secretID).\(index)"
   }
 
   /// The secret and number of a whole fragment with this file name; nil for any other name.
-  static func fragment(named name: String) -> (secretID: [UInt8], index: Int)? {
+  static func fragment(named name: String) -> (secretID: SecretID, index: Int)? {
     let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 2, let id = SecretRecord.id(named: parts[0]), let index = Int(parts[1]),
+    guard parts.count == 2, let id = SecretID(named: parts[0]), let index = Int(parts[1]),
       (1...255).contains(index), parts[1] == "\(index)"
     else { return nil }
     return (id, index)
   }
 
-  func partialPath(_ secretID: [UInt8], _ index: Int) throws(StoreError) -> String {
+  func partialPath(_ secretID: SecretID, _ index: Int) throws(StoreError) -> String {
     try path(secretID, index) + Self.partialSuffix
   }
 
@@ -62,7 +62,7 @@ package struct FragmentStore: Sendable {
   }
 
   /// Removes the files of a fragment, whole or partial. That there are none is no error.
-  func remove(_ secretID: [UInt8], _ index: Int) throws(StoreError) {
+  func remove(_ secretID: SecretID, _ index: Int) throws(StoreError) {
     try FileNames.remove(path(secretID, index))
     try FileNames.remove(partialPath(secretID, index))
   }

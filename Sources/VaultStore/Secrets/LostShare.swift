@@ -1,4 +1,5 @@
 import GRDB
+package import ShamirKit
 
 /// A share, or a whole fragment, that this vault has on its disk and can't serve.
 package struct LostShare: Hashable, Sendable {
@@ -11,7 +12,7 @@ package struct LostShare: Hashable, Sendable {
     case fragmentLost = "fragment-lost"
   }
 
-  package let secretID: [UInt8]
+  package let secretID: SecretID
   package let description: String?
   package let reason: Reason
 }
@@ -45,7 +46,7 @@ extension VaultDatabase {
       )
     }
     var lost: [LostShare] = []
-    func add(_ id: [UInt8], _ description: String?, _ reason: LostShare.Reason) {
+    func add(_ id: SecretID, _ description: String?, _ reason: LostShare.Reason) {
       lost.append(LostShare(secretID: id, description: description, reason: reason))
     }
     for id in there.subtracting(rows).subtracting(gone) {
@@ -59,14 +60,16 @@ extension VaultDatabase {
     where !rows.contains(id) && !gone.contains(id) && !there.contains(id) && !partial.contains(id) {
       add(id, nil, .recordsLost)
     }
-    for id in broken { add(id, (try? secret(id))?.description, companions.has(id) ? .fragmentLost : .recordsLost) }
+    for id in broken {
+      add(id, (try? secret(id))?.description, companions.has(.secret(id)) ? .fragmentLost : .recordsLost)
+    }
     for (fragment, description) in complete where try !fragments.isWhole(fragment) {
       add(fragment.secretID, description, .fragmentLost)
     }
     for id in unsound.subtracting(gone).subtracting(lost.map(\.secretID)) {
       add(id, (try? companions.readSecret(id))?.secret.description, .recordsDamaged)
     }
-    return lost.sorted { $0.secretID.lexicographicallyPrecedes($1.secretID) }
+    return lost.sorted { $0.secretID < $1.secretID }
   }
 
   /// The fragments that belong to shares of this device, with the descriptions of their secrets.

@@ -1,3 +1,4 @@
+package import ShamirKit
 package import Sodium
 
 /// Something to be delivered to a peer, not yet in the store.
@@ -6,7 +7,7 @@ package struct NewOutboxRecord: Hashable, Sendable {
   package var recipient: Digest
   /// What it is, in the caller's words ("deposit").
   package var kind: String
-  package var secretID: [UInt8]?
+  package var secretID: SecretID?
   package var index: Int?
   /// What is sent: sealed to the recipient, so that this device can't open it again.
   package var payload: [UInt8]
@@ -18,7 +19,7 @@ package struct NewOutboxRecord: Hashable, Sendable {
   package var createdAt: Int64
 
   package init(
-    recipient: Digest, kind: String, secretID: [UInt8]?, index: Int?, payload: [UInt8], hasFragment: Bool,
+    recipient: Digest, kind: String, secretID: SecretID?, index: Int?, payload: [UInt8], hasFragment: Bool,
     nextAttemptAt: Int64, expiresAt: Int64? = nil, createdAt: Int64
   ) {
     self.recipient = recipient

@@ -1,4 +1,5 @@
 import Glibc
+package import ShamirKit
 import Synchronization
 
 /// A fragment that arrives piece by piece, and may be taken up again after a cut or a crash.
@@ -6,7 +7,7 @@ import Synchronization
 /// The holder of this value is the only one who writes the file: it carries a lock until it ends. Keep it until the
 /// database says that the fragment is complete.
 package final class PartialFragment: Sendable {
-  package let secretID: [UInt8]
+  package let secretID: SecretID
   /// The fragment's number, from 1.
   package let index: Int
   package let byteCount: Int64
@@ -21,7 +22,7 @@ package final class PartialFragment: Sendable {
   /// Opens or starts the file and cuts it back to whole pieces. `confirm` runs under the lock, before anything is
   /// changed, and decides whether the file may be touched at all.
   init(
-    _ store: FragmentStore, secretID: [UInt8], index: Int, byteCount: Int64, pieceByteCount: Int,
+    _ store: FragmentStore, secretID: SecretID, index: Int, byteCount: Int64, pieceByteCount: Int,
     confirm: () throws(StoreError) -> Void
   ) throws(StoreError) {
     guard byteCount > 0, pieceByteCount > 0 else { throw .invalid("an empty fragment") }

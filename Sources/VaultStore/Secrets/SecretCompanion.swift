@@ -1,3 +1,4 @@
+import ShamirKit
 import Sodium
 import WireCodec
 
@@ -43,7 +44,7 @@ struct SecretCompanion: WireValue {
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.bytes(Self.magic)
     try writer.u8(Self.version)
-    try writer.bytes(secret.id)
+    try secret.id.encode(into: &writer)
     try writer.bytes(secret.askTag.bytes)
     try writer.bytes(secret.headerDigest.bytes)
     try writer.bytes32(secret.header)
@@ -126,7 +127,7 @@ struct SecretCompanion: WireValue {
   }
 
   private static func secret(from reader: inout Reader) throws(WireError) -> SecretRecord {
-    let id = try reader.bytes(SecretRecord.idByteCount, "id")
+    let id = try SecretID(from: &reader)
     let askTag = try reader.digest("ask tag")
     let headerDigest = try reader.digest("header digest")
     let header = try reader.bytes32(limit: SecretRecord.headerByteLimit, "header")

@@ -1,8 +1,8 @@
+package import ShamirKit
 package import Sodium
 
 /// A secret that this device dealt or holds a share of: the signed header and what was read out of it.
 package struct SecretRecord: Hashable, Sendable {
-  package static let idByteCount = 16
   package static let headerByteLimit = 65_536
 
   package enum Origin: String, Hashable, Sendable, NumberedWord { case dealt, held }
@@ -15,7 +15,7 @@ package struct SecretRecord: Hashable, Sendable {
   }
 
   /// 16 bytes.
-  package let id: [UInt8]
+  package let id: SecretID
   /// What requests name it by.
   package let askTag: Digest
   package let headerDigest: Digest
@@ -38,7 +38,7 @@ package struct SecretRecord: Hashable, Sendable {
   package var state: State
 
   package init(
-    id: [UInt8], askTag: Digest, headerDigest: Digest, header: [UInt8], origin: Origin, dealer: Digest,
+    id: SecretID, askTag: Digest, headerDigest: Digest, header: [UInt8], origin: Origin, dealer: Digest,
     description: String?, kind: UInt8, threshold: Int, shareCount: Int, ownIndex: Int?, createdAt: Int64,
     receivedAt: Int64, state: State = .active
   ) {
@@ -61,7 +61,7 @@ package struct SecretRecord: Hashable, Sendable {
 
 /// A fragment file and how much of it is there.
 package struct FragmentRecord: Hashable, Sendable {
-  package let secretID: [UInt8]
+  package let secretID: SecretID
   /// The fragment's number, from 1.
   package let index: Int
   package let byteCount: Int64
@@ -78,7 +78,7 @@ package struct FragmentRecord: Hashable, Sendable {
   package let source: Digest?
 
   package init(
-    completeOf secretID: [UInt8], index: Int, byteCount: Int64, trailerByteCount: Int64, pieces: Int,
+    completeOf secretID: SecretID, index: Int, byteCount: Int64, trailerByteCount: Int64, pieces: Int,
     headerDigest: Digest, source: Digest?
   ) {
     self.init(
@@ -87,7 +87,7 @@ package struct FragmentRecord: Hashable, Sendable {
   }
 
   package init(
-    partialOf secretID: [UInt8], index: Int, byteCount: Int64, trailerByteCount: Int64, expiresAt: Int64,
+    partialOf secretID: SecretID, index: Int, byteCount: Int64, trailerByteCount: Int64, expiresAt: Int64,
     headerDigest: Digest, source: Digest?
   ) {
     self.init(
@@ -96,7 +96,7 @@ package struct FragmentRecord: Hashable, Sendable {
   }
 
   init(
-    secretID: [UInt8], index: Int, byteCount: Int64, trailerByteCount: Int64, pieces: Int, isComplete: Bool,
+    secretID: SecretID, index: Int, byteCount: Int64, trailerByteCount: Int64, pieces: Int, isComplete: Bool,
     expiresAt: Int64?, headerDigest: Digest, source: Digest?
   ) {
     self.secretID = secretID

@@ -2,6 +2,7 @@ import Dispatch
 import GRDB
 import GRDBSQLite
 import Glibc
+import ShamirKit
 import Sodium
 import Synchronization
 
@@ -12,7 +13,7 @@ struct SecretScan {
 
   var listing = SecretListing()
   /// Ids of rows that are nothing sensible, where somebody wants to go on without them.
-  private(set) var senseless: [[UInt8]] = []
+  private(set) var senseless: [SecretID] = []
   private let checks: RowChecks?
   private let skips: Bool
   private var chunk = RowChecks.Chunk()
@@ -39,8 +40,8 @@ struct SecretScan {
   }
 
   private mutating func take(_ row: OpaquePointer) throws(StoreError) {
-    let id = Self.blob(row, 0)
-    guard id.count == SecretRecord.idByteCount else {
+    let idBytes = Self.blob(row, 0)
+    guard let id = SecretID(idBytes) else {
       if skips { return }
       throw .damaged("a secret")
     }
@@ -50,23 +51,19 @@ struct SecretScan {
     guard digest.count == Digest.byteCount, dealer.count == Digest.byteCount, mac.count == Digest.byteCount,
       let values = Self.values(row)
     else {
-      if skips { return senseless.append(Array(id)) }
-      throw .damaged("secret \(hexadecimal(id))")
+      if skips { return senseless.append(id) }
+      throw .damaged("secret \(id)")
     }
     let text = sqlite3_column_type(row, 3) == SQLITE_NULL ? nil : Self.blob(row, 3)
     let start = listing.texts.count
     if let text { listing.texts.append(contentsOf: text) }
     listing.lines.append(
       SecretListing.Line(
-        id: (
-          UInt64(bigEndian: id.loadUnaligned(as: UInt64.self)),
-          UInt64(bigEndian: id.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-        ),
-        dealer: try place(of: dealer), description: text == nil ? nil : start..<listing.texts.count,
+        id: id, dealer: try place(of: dealer), description: text == nil ? nil : start..<listing.texts.count,
         kind: values.kind, origin: values.origin, threshold: values.threshold, shareCount: values.shareCount,
         ownIndex: values.ownIndex, createdAt: values.createdAt))
     guard let checks else { return }
-    values.append(to: &chunk.parts, id: id, headerDigest: digest, dealer: dealer, description: text)
+    values.append(to: &chunk.parts, id: idBytes, headerDigest: digest, dealer: dealer, description: text)
     chunk.end(with: mac)
     if chunk.rowCount == Self.chunkRowCount {
       checks.check(chunk)
@@ -142,7 +139,7 @@ final class RowChecks: Sendable {
 
   private let keys: VaultKeys
   private let group = DispatchGroup()
-  private let damaged = Mutex<[[UInt8]]>([])
+  private let damaged = Mutex<[SecretID]>([])
 
   init(keys: VaultKeys) { self.keys = keys }
 
@@ -154,22 +151,23 @@ final class RowChecks: Sendable {
   }
 
   /// Waits for all. The ids of rows that didn't verify.
-  func finish() -> [[UInt8]] {
+  func finish() -> [SecretID] {
     group.wait()
     return damaged.withLock { $0 }
   }
 
-  private static func damaged(_ chunk: Chunk, _ keys: VaultKeys) -> [[UInt8]] {
+  private static func damaged(_ chunk: Chunk, _ keys: VaultKeys) -> [SecretID] {
     let hash = try? keys.prepareMAC(SecretRow.macLabel)
     return chunk.parts.withUnsafeBytes { parts in
       chunk.macs.withUnsafeBytes { macs in
-        var damaged: [[UInt8]] = []
+        var damaged: [SecretID] = []
         var start = 0
         for (row, end) in chunk.ends.enumerated() {
           let mac = UnsafeRawBufferPointer(rebasing: macs[(row * Digest.byteCount)..<((row + 1) * Digest.byteCount)])
           if hash?.matches(UnsafeRawBufferPointer(rebasing: parts[start..<end]), mac) != true {
             // The id is the first part, behind its length.
-            damaged.append(Array(parts[(start + 8)..<(start + 8 + SecretRecord.idByteCount)]))
+            let id = SecretID(UnsafeRawBufferPointer(rebasing: parts[(start + 8)..<(start + 8 + SecretID.byteCount)]))
+            if let id { damaged.append(id) }
           }
           start = end
         }

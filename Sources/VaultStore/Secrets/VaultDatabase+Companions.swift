@@ -6,32 +6,32 @@ extension VaultDatabase {
   package static let companionBatch = 64
   static let companionMarkKey = "companions"
 
-  /// One immediate transaction that changes rows of secrets whose ids it adds to the set. Their companions are written before it
+  /// One immediate transaction that changes rows of what it adds to the set. Their companions are written before it
   /// commits and get their names after it: whatever happens, what a companion says was committed.
   /// With `readsCompanions` nobody else is amid that while `body` runs.
   @discardableResult
   func writeKeeping<Value>(
-    readsCompanions: Bool = false, _ body: (Database, inout Set<[UInt8]>) throws -> Value
+    readsCompanions: Bool = false, _ body: (Database, inout Set<CompanionName>) throws -> Value
   ) throws(StoreError) -> Value {
-    var files: [(id: [UInt8], bytes: [UInt8])] = []
-    var deleted: Set<[UInt8]> = []
+    var files: [(name: CompanionName, bytes: [UInt8])] = []
+    var deleted: Set<CompanionName> = []
     var hasRoom = true
     var mark: UInt64 = 0
     var lock: OpenFile?
     let value: Value
     do throws(StoreError) {
       value = try write { db in
-        var changed: Set<[UInt8]> = []
+        var changed: Set<CompanionName> = []
         if readsCompanions { lock = try companions.lock() }
         let value = try body(db, &changed)
         guard !changed.isEmpty else { return value }
         // What the rows have lost of a secret is in the companion that is there.
         let held = try lock ?? companions.lock()
         lock = held
-        for id in changed {
-          guard let companion = try self.soundCompanion(of: id, db) else { continue }
-          if case .deleted = companion { deleted.insert(id) }
-          files.append((id, try companion.file(self.keys)))
+        for name in changed {
+          guard let companion = try self.soundCompanion(of: name, db) else { continue }
+          if case .deleted = companion { deleted.insert(name) }
+          files.append((name, try companion.file(self.keys)))
         }
         guard !files.isEmpty else { return value }
         hasRoom = try prepare(files, deletesAll: files.count == deleted.count)
@@ -43,16 +43,16 @@ extension VaultDatabase {
         return value
       }
     } catch {
-      if lock != nil { companions.abandon(files.map(\.id)) }
+      if lock != nil { companions.abandon(files.map(\.name)) }
       throw error
     }
     guard let lock, !files.isEmpty else { return value }
     // It is done. What fails here is done at the next opening, by the rows.
     guard hasRoom else {
-      for file in files { try? companions.remove(file.id) }
+      for file in files { try? companions.remove(file.name) }
       return value
     }
-    guard (try? companions.settle(files.map(\.id), wiping: deleted)) != nil else { return value }
+    guard (try? companions.settle(files.map(\.name), wiping: deleted)) != nil else { return value }
     CompanionFiles.setMark(mark, in: lock)
     return value
   }
@@ -61,7 +61,7 @@ extension VaultDatabase {
   @discardableResult
   func writeTrust<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
     try writeKeeping { db, changed in
-      changed = [TrustCompanion.id]
+      changed = [.trust]
       return try body(db)
     }
   }
@@ -69,23 +69,23 @@ extension VaultDatabase {
   /// Writes companions. False if there is no room for those of deleted secrets: to delete mustn't need any, the old ones go once it is done, and a
   /// sweep makes up for it.
   private func prepare(
-    _ files: [(id: [UInt8], bytes: [UInt8])], deletesAll: Bool
+    _ files: [(name: CompanionName, bytes: [UInt8])], deletesAll: Bool
   ) throws(StoreError) -> Bool {
     do throws(StoreError) { try companions.prepare(files) } catch {
       guard deletesAll, case .diskFull = error else { throw error }
-      companions.abandon(files.map(\.id))
+      companions.abandon(files.map(\.name))
       return false
     }
     return true
   }
 
-  /// What the rows of a secret say now; nil if there are none, or they are damaged.
-  func soundCompanion(of id: [UInt8], _ db: Database) throws -> Companion? {
-    try unlessDamaged { try companion(of: id, db) }
+  /// What the rows say now; nil if there are none, or they are damaged.
+  func soundCompanion(of name: CompanionName, _ db: Database) throws -> Companion? {
+    try unlessDamaged { try companion(of: name, db) }
   }
 
-  private func companion(of id: [UInt8], _ db: Database) throws -> Companion? {
-    if id == TrustCompanion.id {
+  private func companion(of name: CompanionName, _ db: Database) throws -> Companion? {
+    guard case .secret(let id) = name else {
       guard let identity = try storedIdentity(db) else { return nil }
       return .trust(
         TrustCompanion(
@@ -96,10 +96,10 @@ extension VaultDatabase {
       return try tombstone(id, db).map { .deleted(DeletedCompanion(secretID: id, deletedAt: $0)) }
     }
     let row = try db.row("SELECT epoch, sealed FROM shares WHERE secret_id = ? ORDER BY epoch DESC LIMIT 1", [id.blob])
-    let columns = row.map { StoredRow(row: $0, what: "the share of secret \(hexadecimal(id))") }
+    let columns = row.map { StoredRow(row: $0, what: "the share of secret \(id)") }
     let sealed = try columns?.bytes("sealed")
     guard (sealed == nil) == (secret.ownIndex == nil) else {
-      throw StoreError.damaged("secret \(hexadecimal(id))")
+      throw StoreError.damaged("secret \(id)")
     }
     return .secret(
       SecretCompanion(
@@ -110,9 +110,9 @@ extension VaultDatabase {
   }
 
   /// The companion of a secret that is held, written if it has none: before it is said to be held.
-  package func ensureCompanion(of id: [UInt8]) throws(StoreError) {
-    guard !companions.has(id) else { return }
-    try writeKeeping { _, changed in changed.insert(id) }
+  package func ensureCompanion(of name: CompanionName) throws(StoreError) {
+    guard !companions.has(name) else { return }
+    try writeKeeping { _, changed in changed.insert(name) }
   }
 
   static func companionMark(_ db: Database) throws -> UInt64? {

@@ -25,11 +25,13 @@ extension VaultDatabase {
       throw .invalid("a fragment of another secret")
     }
     guard try fragments.isWhole(fragment) else {
-      throw .damaged("the file of fragment \(fragment.index) of secret \(hexadecimal(secret.id))")
+      throw .damaged("the file of fragment \(fragment.index) of secret \(secret.id)")
     }
     return try writeKeeping { db, changed in
       let outcome = try self.store(secret, sealed, index: index, epoch: epoch, fragment, db)
-      if outcome == .stored || outcome == .alreadyStored && !companions.has(secret.id) { changed.insert(secret.id) }
+      if outcome == .stored || outcome == .alreadyStored && !companions.has(.secret(secret.id)) {
+        changed.insert(.secret(secret.id))
+      }
       return outcome
     }
   }
@@ -50,7 +52,7 @@ extension VaultDatabase {
     let knownIndex = try Self.shareIndex(secret.id, epoch: epoch, db)
     let knownFragment = try Self.fragment(secret.id, fragment.index, db)
     guard knownIndex == nil || knownIndex == index else {
-      throw StoreError.alreadyExists("share \(knownIndex ?? 0) of secret \(hexadecimal(secret.id))")
+      throw StoreError.alreadyExists("share \(knownIndex ?? 0) of secret \(secret.id)")
     }
     if knownIndex == index, knownFragment?.isComplete == true { return .alreadyStored }
     if knownIndex == nil {
@@ -83,13 +85,13 @@ extension VaultDatabase {
     for fragment in dealt {
       guard fragment.isComplete, fragment.secretID == secret.id else { throw .invalid("a fragment of another secret") }
       guard try fragments.isWhole(fragment) else {
-        throw .damaged("the file of fragment \(fragment.index) of secret \(hexadecimal(secret.id))")
+        throw .damaged("the file of fragment \(fragment.index) of secret \(secret.id)")
       }
     }
     do throws(StoreError) {
       try writeKeeping { db, changed in
         guard try self.secret(where: "id", secret.id.blob, db) == nil else {
-          throw StoreError.alreadyExists("secret \(hexadecimal(secret.id))")
+          throw StoreError.alreadyExists("secret \(secret.id)")
         }
         for entry in outbox where try !self.isPeer(entry.recipient, db) {
           throw StoreError.unknownRecipient(entry.recipient)
@@ -101,7 +103,7 @@ extension VaultDatabase {
         }
         for fragment in dealt { try Self.insert(fragment, db) }
         for entry in outbox { _ = try Self.insert(entry, db) }
-        changed.insert(secret.id)
+        changed.insert(.secret(secret.id))
       }
     } catch {
       removeUnnamedFiles(dealt)

@@ -1,4 +1,5 @@
 import GRDB
+package import ShamirKit
 import Sodium
 import WireCodec
 
@@ -27,7 +28,7 @@ extension VaultDatabase {
   }
 
   /// The last drill of a secret; nil if there was none, or what is kept of it doesn't verify: then the next one finds out anew.
-  package func drill(ofSecret id: [UInt8]) throws(StoreError) -> DrillRecord? {
+  package func drill(ofSecret id: SecretID) throws(StoreError) -> DrillRecord? {
     try read { db in
       try db.row("SELECT \(Self.drillColumns) FROM drills WHERE secret_id = ?", [id.blob]).flatMap {
         try unlessDamaged(try self.decodeDrill($0))
@@ -36,7 +37,7 @@ extension VaultDatabase {
   }
 
   /// The last drill of each secret that was drilled, by id, without those that don't verify.
-  package func drills() throws(StoreError) -> [[UInt8]: DrillRecord] {
+  package func drills() throws(StoreError) -> [SecretID: DrillRecord] {
     try read { db in
       let drills = try db.rows("SELECT \(Self.drillColumns) FROM drills").compactMap {
         try unlessDamaged(try self.decodeDrill($0))
@@ -46,8 +47,8 @@ extension VaultDatabase {
   }
 
   private func decodeDrill(_ row: Row) throws(StoreError) -> DrillRecord {
-    let id = try StoredRow(row: row, what: "a drill").bytes("secret_id", count: SecretRecord.idByteCount)
-    let columns = StoredRow(row: row, what: "the drill of secret \(hexadecimal(id))")
+    let id = try StoredRow(row: row, what: "a drill").secretID("secret_id")
+    let columns = StoredRow(row: row, what: "the drill of secret \(id)")
     let encoded = try columns.bytes("holders")
     let holders: DrillHolders
     do throws(WireError) { holders = try DrillHolders.decode(encoded, limit: DrillHolders.byteLimit) } catch {
@@ -67,7 +68,7 @@ extension VaultDatabase {
 
   private func drillMAC(_ drill: DrillRecord, _ holders: [UInt8]) throws(StoreError) -> [UInt8] {
     try keys.mac("vault/drill-row/v1") { hash in
-      hash.append(drill.secretID)
+      hash.append(drill.secretID.bytes)
       hash.append(UInt64(bitPattern: drill.checkedAt))
       hash.append(UInt64(clamping: drill.answered))
       hash.append(UInt64(clamping: drill.needed))

@@ -1,15 +1,16 @@
 import GRDB
+package import ShamirKit
 package import Sodium
 
 /// A header that contradicts the one accepted first, kept as evidence.
 package struct EvidenceRecord: Hashable, Sendable {
-  package let secretID: [UInt8]
+  package let secretID: SecretID
   package let headerDigest: Digest
   package let header: [UInt8]
   package let peer: Digest
   package let seenAt: Int64
 
-  package init(secretID: [UInt8], headerDigest: Digest, header: [UInt8], peer: Digest, seenAt: Int64) {
+  package init(secretID: SecretID, headerDigest: Digest, header: [UInt8], peer: Digest, seenAt: Int64) {
     self.secretID = secretID
     self.headerDigest = headerDigest
     self.header = header
@@ -25,9 +26,7 @@ extension VaultDatabase {
   /// Keeps evidence. False if the same is there already or a limit is reached: the first ones are the ones to keep.
   @discardableResult
   package func addEvidence(_ evidence: EvidenceRecord) throws(StoreError) -> Bool {
-    guard evidence.header.count <= SecretRecord.headerByteLimit,
-      evidence.secretID.count == SecretRecord.idByteCount
-    else { throw .invalid("the evidence") }
+    guard evidence.header.count <= SecretRecord.headerByteLimit else { throw .invalid("the evidence") }
     return try write { db in
       try db.changes(
         """
@@ -45,15 +44,15 @@ extension VaultDatabase {
   }
 
   /// The evidence about a secret, oldest first.
-  package func evidence(aboutSecret id: [UInt8]) throws(StoreError) -> [EvidenceRecord] {
+  package func evidence(aboutSecret id: SecretID) throws(StoreError) -> [EvidenceRecord] {
     try read { db in
       try db.rows(
         "SELECT secret_id, header_digest, header, peer, seen_at FROM evidence WHERE secret_id = ? ORDER BY id",
         [id.blob]
       ).map { row in
-        let columns = StoredRow(row: row, what: "the evidence about secret \(hexadecimal(id))")
+        let columns = StoredRow(row: row, what: "the evidence about secret \(id)")
         return EvidenceRecord(
-          secretID: try columns.bytes("secret_id", count: SecretRecord.idByteCount),
+          secretID: try columns.secretID("secret_id"),
           headerDigest: try columns.digest("header_digest"), header: try columns.bytes("header"),
           peer: try columns.digest("peer"), seenAt: try columns.integer("seen_at"))
       }

@@ -1,4 +1,5 @@
 import GRDB
+package import ShamirKit
 import Sodium
 
 extension VaultDatabase {
@@ -7,18 +8,18 @@ extension VaultDatabase {
     """
 
   /// What is known of the fragments of a secret, by number.
-  package func fragments(of id: [UInt8]) throws(StoreError) -> [FragmentRecord] {
+  package func fragments(of id: SecretID) throws(StoreError) -> [FragmentRecord] {
     try read { db in try Self.fragments(of: id, db) }
   }
 
-  package func fragment(of id: [UInt8], index: Int) throws(StoreError) -> FragmentRecord? {
+  package func fragment(of id: SecretID, index: Int) throws(StoreError) -> FragmentRecord? {
     try read { db in try Self.fragment(id, index, db) }
   }
 
   /// Opens a complete fragment for reading. Throws ``StoreError/notFound(_:)`` if there is none.
-  package func openFragment(of id: [UInt8], index: Int) throws(StoreError) -> FragmentReader {
+  package func openFragment(of id: SecretID, index: Int) throws(StoreError) -> FragmentReader {
     guard let record = try fragment(of: id, index: index), record.isComplete else {
-      throw .notFound("fragment \(index) of secret \(hexadecimal(id))")
+      throw .notFound("fragment \(index) of secret \(id)")
     }
     return try fragments.open(
       secretID: id, index: index, byteCount: record.byteCount, trailerByteCount: record.trailerByteCount)
@@ -41,7 +42,7 @@ extension VaultDatabase {
         guard !stored.isComplete, stored.headerDigest == fragment.headerDigest, stored.source == fragment.source,
           stored.byteCount == fragment.byteCount, stored.trailerByteCount == fragment.trailerByteCount
         else {
-          throw StoreError.alreadyExists("fragment \(fragment.index) of secret \(hexadecimal(fragment.secretID))")
+          throw StoreError.alreadyExists("fragment \(fragment.index) of secret \(fragment.secretID)")
         }
         try Self.update(fragment.secretID, fragment.index, pieces: stored.pieces, expiresAt: fragment.expiresAt, db)
       }
@@ -58,7 +59,7 @@ extension VaultDatabase {
   }
 
   /// Throws a partial fragment away, with its file. A complete one is left alone.
-  package func discardPartial(of id: [UInt8], index: Int) throws(StoreError) {
+  package func discardPartial(of id: SecretID, index: Int) throws(StoreError) {
     let removed = try write { db in
       try db.changes(
         "DELETE FROM fragments WHERE secret_id = ? AND fragment_index = ? AND complete = 0", [id.blob, index])
@@ -68,7 +69,7 @@ extension VaultDatabase {
 
   // MARK: - Rows
 
-  static func fragments(of id: [UInt8], _ db: Database) throws -> [FragmentRecord] {
+  static func fragments(of id: SecretID, _ db: Database) throws -> [FragmentRecord] {
     try fragments(where: "secret_id = ? ORDER BY fragment_index", [id.blob], db)
   }
 
@@ -76,7 +77,7 @@ extension VaultDatabase {
     try fragments(where: "complete = 0 AND expires_at <= ?", [time], db)
   }
 
-  static func fragment(_ id: [UInt8], _ index: Int, _ db: Database) throws -> FragmentRecord? {
+  static func fragment(_ id: SecretID, _ index: Int, _ db: Database) throws -> FragmentRecord? {
     try fragments(where: "secret_id = ? AND fragment_index = ?", [id.blob, index], db).first
   }
 
@@ -88,8 +89,8 @@ extension VaultDatabase {
   }
 
   static func decodeFragment(_ row: Row) throws(StoreError) -> FragmentRecord {
-    let id = try StoredRow(row: row, what: "a fragment").bytes("secret_id", count: SecretRecord.idByteCount)
-    let columns = StoredRow(row: row, what: "a fragment of secret \(hexadecimal(id))")
+    let id = try StoredRow(row: row, what: "a fragment").secretID("secret_id")
+    let columns = StoredRow(row: row, what: "a fragment of secret \(id)")
     let byteCount = try columns.integer("byte_count")
     let trailer = try columns.integer("trailer_byte_count")
     guard FragmentRecord.areLengths(byteCount, trailer) else { throw .damaged(columns.what) }
@@ -101,7 +102,7 @@ extension VaultDatabase {
   }
 
   static func insert(_ fragment: FragmentRecord, _ db: Database) throws {
-    guard fragment.secretID.count == SecretRecord.idByteCount, (1...255).contains(fragment.index),
+    guard (1...255).contains(fragment.index),
       FragmentRecord.areLengths(fragment.byteCount, fragment.trailerByteCount)
     else { throw StoreError.invalid("the fragment") }
     try db.insert(
@@ -113,7 +114,7 @@ extension VaultDatabase {
   }
 
   private static func update(
-    _ id: [UInt8], _ index: Int, pieces: Int, expiresAt: Int64?, _ db: Database
+    _ id: SecretID, _ index: Int, pieces: Int, expiresAt: Int64?, _ db: Database
   ) throws {
     try db.run(
       """

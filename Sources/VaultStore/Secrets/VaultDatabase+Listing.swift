@@ -1,12 +1,12 @@
 import Foundation
 import GRDB
+package import ShamirKit
 package import Sodium
 
 /// All secrets as a list shows them, newest first: packed, because there may be hundreds of thousands.
 package struct SecretListing: Sendable {
   package struct Line: Sendable {
-    /// The id's 16 bytes, as two big-endian numbers.
-    package let id: (high: UInt64, low: UInt64)
+    package let id: SecretID
     /// Place of the dealer's card digest in ``SecretListing/dealers``.
     package let dealer: Int
     /// Where the description stands in ``SecretListing/texts``, as UTF-8; nil if there is none.
@@ -25,7 +25,7 @@ package struct SecretListing: Sendable {
     package fileprivate(set) var waiting: Int32
 
     package init(
-      id: (high: UInt64, low: UInt64), dealer: Int, description: Range<Int>?, kind: UInt8, origin: SecretRecord.Origin,
+      id: SecretID, dealer: Int, description: Range<Int>?, kind: UInt8, origin: SecretRecord.Origin,
       threshold: UInt8, shareCount: UInt8, ownIndex: UInt8, createdAt: Int64, delivered: Int32 = 0, waiting: Int32 = 0
     ) {
       self.id = id
@@ -49,10 +49,6 @@ package struct SecretListing: Sendable {
 
   package init() {}
 
-  package static func bytes(_ id: (high: UInt64, low: UInt64)) -> [UInt8] {
-    withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) { Array($0) }
-  }
-
   package func description(of line: Line) -> String? {
     line.description.map { String(decoding: texts[$0], as: UTF8.self) }
   }
@@ -73,20 +69,20 @@ extension VaultDatabase {
   /// hide all others from them.
   package func listing(verifying: Bool = true) throws(StoreError) -> SecretListing {
     let (listing, damaged) = try listing(verifying: verifying, skipping: !verifying)
-    if let damaged = damaged.first { throw .damaged("secret \(hexadecimal(damaged))") }
+    if let damaged = damaged.first { throw .damaged("secret \(damaged)") }
     return listing
   }
 
   /// The same without the rows that don't verify, and the ids of those.
-  package func soundListing() throws(StoreError) -> (listing: SecretListing, damaged: [[UInt8]]) {
+  package func soundListing() throws(StoreError) -> (listing: SecretListing, damaged: [SecretID]) {
     var (listing, damaged) = try listing(verifying: true, skipping: true)
     guard !damaged.isEmpty else { return (listing, []) }
     let ids = Set(damaged)
-    listing.lines.removeAll { ids.contains(SecretListing.bytes($0.id)) }
+    listing.lines.removeAll { ids.contains($0.id) }
     return (listing, damaged)
   }
 
-  private func listing(verifying: Bool, skipping: Bool) throws(StoreError) -> (SecretListing, [[UInt8]]) {
+  private func listing(verifying: Bool, skipping: Bool) throws(StoreError) -> (SecretListing, [SecretID]) {
     let checks = verifying ? RowChecks(keys: keys) : nil
     let (listing, senseless) = try read { db in
       var scan = SecretScan(checks, skipping: skipping)
@@ -116,7 +112,7 @@ extension VaultDatabase {
       }
     }
     for position in listing.lines.indices where listing.lines[position].origin == .dealt {
-      guard let count = counts[Data(SecretListing.bytes(listing.lines[position].id))] else { continue }
+      guard let count = counts[listing.lines[position].id.blob] else { continue }
       listing.lines[position].delivered = count.delivered
       listing.lines[position].waiting = count.waiting
     }

@@ -1,4 +1,5 @@
 import GRDB
+package import ShamirKit
 package import Sodium
 
 extension VaultDatabase {
@@ -11,7 +12,7 @@ extension VaultDatabase {
   @discardableResult
   package func enqueue(_ entry: NewOutboxRecord) throws(StoreError) -> Int64 {
     try writeKeeping { db, changed in
-      if entry.kind != Self.introductionKind, let id = entry.secretID { changed.insert(id) }
+      if entry.kind != Self.introductionKind, let id = entry.secretID { changed.insert(.secret(id)) }
       return try Self.insert(entry, db)
     }
   }
@@ -38,28 +39,28 @@ extension VaultDatabase {
   }
 
   /// All deliveries of a secret, in the order they were made.
-  package func deliveries(ofSecret id: [UInt8]) throws(StoreError) -> [OutboxRecord] {
+  package func deliveries(ofSecret id: SecretID) throws(StoreError) -> [OutboxRecord] {
     try deliveries(where: "secret_id = ? AND \(Self.isShare) ORDER BY id", [id.blob])
   }
 
   /// The ids of secrets of which a share was delivered to this recipient.
-  package func secretsDelivered(to recipient: Digest) throws(StoreError) -> [[UInt8]] {
+  package func secretsDelivered(to recipient: Digest) throws(StoreError) -> [SecretID] {
     try secrets(for: recipient, where: "state = 'delivered'")
   }
 
   /// The ids of secrets of which this recipient has a share, or shall get one.
-  package func secretsWithShare(for recipient: Digest) throws(StoreError) -> [[UInt8]] {
+  package func secretsWithShare(for recipient: Digest) throws(StoreError) -> [SecretID] {
     try secrets(for: recipient, where: "state <> 'cancelled'")
   }
 
-  private func secrets(for recipient: Digest, where condition: String) throws(StoreError) -> [[UInt8]] {
+  private func secrets(for recipient: Digest, where condition: String) throws(StoreError) -> [SecretID] {
     try read { db in
-      try db.column(
-        "secret_id", count: SecretRecord.idByteCount, of: Self.deliveryName,
+      try db.rows(
         """
         SELECT DISTINCT secret_id FROM outbox
         WHERE recipient = ? AND \(condition) AND secret_id IS NOT NULL AND \(Self.isShare)
-        """, [recipient.blob])
+        """, [recipient.blob]
+      ).map { try StoredRow(row: $0, what: Self.deliveryName).secretID("secret_id") }
     }
   }
 
@@ -145,7 +146,7 @@ extension VaultDatabase {
   ) throws(StoreError) -> [OutboxRecord] {
     let cancelled = try writeKeeping { db, changed in
       let cancelled = try self.cancelDeliveries(where: condition, arguments, reason: reason, db)
-      changed.formUnion(cancelled.compactMap(\.entry.secretID))
+      changed.formUnion(cancelled.compactMap(\.entry.secretID).map { .secret($0) })
       return cancelled
     }
     removeFragmentFiles(of: cancelled)
@@ -154,7 +155,7 @@ extension VaultDatabase {
 
   /// Makes waiting deliveries due now, of one secret or of all; also refused ones if asked. Returns how many.
   @discardableResult
-  package func makeDue(secret id: [UInt8]?, at time: Int64, includingRefused: Bool) throws(StoreError) -> Int {
+  package func makeDue(secret id: SecretID?, at time: Int64, includingRefused: Bool) throws(StoreError) -> Int {
     try write { db in
       try db.run(
         """
@@ -178,9 +179,6 @@ extension VaultDatabase {
   // MARK: - Rows
 
   static func insert(_ entry: NewOutboxRecord, _ db: Database) throws -> Int64 {
-    guard entry.secretID == nil || entry.secretID?.count == SecretRecord.idByteCount else {
-      throw StoreError.invalid("the secret's id")
-    }
     guard !entry.hasFragment || (entry.secretID != nil && entry.index != nil) else {
       throw StoreError.invalid("a delivery with a fragment of nothing")
     }
@@ -226,7 +224,7 @@ extension VaultDatabase {
 
   /// The deliveries of a secret that are not at their end. Introductions aren't among them: in a large
   /// circle they would be more than a companion holds.
-  static func openDeliveries(of id: [UInt8], _ db: Database) throws -> [NewOutboxRecord] {
+  static func openDeliveries(of id: SecretID, _ db: Database) throws -> [NewOutboxRecord] {
     try deliveryRows(
       "secret_id = ? AND state NOT IN ('delivered', 'cancelled') AND \(isShare) ORDER BY id", [id.blob], db
     ).map(\.entry)
@@ -243,7 +241,7 @@ extension VaultDatabase {
       try self.finish(delivery, state, route: route, error: error, db)
       // What was sealed for it is in the companion as well.
       if state != .refused, delivery.entry.kind != Self.introductionKind, let id = delivery.entry.secretID {
-        changed.insert(id)
+        changed.insert(.secret(id))
       }
       return delivery
     }
@@ -294,7 +292,7 @@ extension VaultDatabase {
     let columns = StoredRow(row: row, what: deliveryName)
     let entry = NewOutboxRecord(
       recipient: try columns.digest("recipient"), kind: try columns.text("kind"),
-      secretID: try columns.optionalBytes("secret_id", count: SecretRecord.idByteCount),
+      secretID: try columns.optionalSecretID("secret_id"),
       index: try columns.optionalNumber("share_index", in: 1...255), payload: try columns.bytes("payload"),
       hasFragment: try columns.flag("has_fragment"), nextAttemptAt: try columns.integer("next_attempt_at"),
       expiresAt: try columns.optionalInteger("expires_at"), createdAt: try columns.integer("created_at"))

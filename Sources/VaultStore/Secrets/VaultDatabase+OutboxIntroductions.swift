@@ -1,10 +1,11 @@
 import GRDB
+package import ShamirKit
 package import Sodium
 
 /// Words on the other holders of a secret, on their way to those who have its shares.
 extension VaultDatabase {
   /// The introduction that waits for whoever gets a share of a secret, or nil.
-  package func waitingIntroduction(ofSecret id: [UInt8], to recipient: Digest) throws(StoreError) -> OutboxRecord? {
+  package func waitingIntroduction(ofSecret id: SecretID, to recipient: Digest) throws(StoreError) -> OutboxRecord? {
     try deliveries(
       where: """
         \(Self.isIntroduction) AND state = 'waiting' AND secret_id = ? AND recipient = ?
@@ -37,7 +38,7 @@ extension VaultDatabase {
     """
 
   /// Whether everybody who has a share of this secret has taken who the others are, and whoever shall get one will hear it.
-  package func areHoldersTold(ofSecret id: [UInt8]) throws(StoreError) -> Bool {
+  package func areHoldersTold(ofSecret id: SecretID) throws(StoreError) -> Bool {
     try read { db in
       try Bool.fetchOne(
         db,
@@ -76,7 +77,7 @@ extension VaultDatabase {
   }
 
   /// Everybody but this recipient hears anew who the others are.
-  package func forgetIntroductions(ofSecret id: [UInt8], besides recipient: Digest) throws(StoreError) {
+  package func forgetIntroductions(ofSecret id: SecretID, besides recipient: Digest) throws(StoreError) {
     try write { db in
       let others = "\(Self.isIntroduction) AND secret_id = ? AND recipient <> ?"
       _ = try self.cancelDeliveries(where: others, [id.blob, recipient.blob], reason: "to be said anew", db)

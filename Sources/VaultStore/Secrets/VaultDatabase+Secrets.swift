@@ -1,4 +1,5 @@
 import GRDB
+package import ShamirKit
 package import Sodium
 
 /// How much a dealer's deposits take here.
@@ -24,14 +25,15 @@ extension VaultDatabase {
     }
   }
 
-  package func secretIDs(limit: Int) throws(StoreError) -> [[UInt8]] {
+  package func secretIDs(limit: Int) throws(StoreError) -> [SecretID] {
     try read { db in
-      try db.column(
-        "id", count: SecretRecord.idByteCount, of: "a secret", "SELECT id FROM secrets LIMIT ?", [max(0, limit)])
+      try db.rows("SELECT id FROM secrets LIMIT ?", [max(0, limit)]).map {
+        try StoredRow(row: $0, what: "a secret").secretID("id")
+      }
     }
   }
 
-  package func secret(_ id: [UInt8]) throws(StoreError) -> SecretRecord? {
+  package func secret(_ id: SecretID) throws(StoreError) -> SecretRecord? {
     try readOne { db in try self.secret(where: "id", id.blob, db) }
   }
 
@@ -39,12 +41,12 @@ extension VaultDatabase {
     try readOne { db in try self.secret(where: "ask_tag", askTag.blob, db) }
   }
 
-  package func setState(_ state: SecretRecord.State, ofSecret id: [UInt8]) throws(StoreError) {
+  package func setState(_ state: SecretRecord.State, ofSecret id: SecretID) throws(StoreError) {
     try writeKeeping { db, changed in
       guard var secret = try self.secret(where: "id", id.blob, db) else { throw StoreError.notFound("the secret") }
       secret.state = state
       try self.update(secret, db)
-      changed.insert(id)
+      changed.insert(.secret(id))
     }
   }
 
@@ -76,7 +78,7 @@ extension VaultDatabase {
   /// is a shared key; a tombstone stays.
   /// Then the files are unlinked and the write-ahead log is emptied. Returns the deliveries that were destroyed.
   @discardableResult
-  package func deleteSecret(_ id: [UInt8], at time: Int64) throws(StoreError) -> [OutboxRecord] {
+  package func deleteSecret(_ id: SecretID, at time: Int64) throws(StoreError) -> [OutboxRecord] {
     try eraseSecret(id, at: time, by: nil)
   }
 
@@ -84,7 +86,7 @@ extension VaultDatabase {
   /// by now, because the user has let the secret come back since it was read, nothing happens.
   @discardableResult
   func eraseSecret(
-    _ id: [UInt8], at time: Int64, by companion: DeletedCompanion?
+    _ id: SecretID, at time: Int64, by companion: DeletedCompanion?
   ) throws(StoreError) -> [OutboxRecord] {
     let (destroyed, indexes, items) = try writeKeeping(readsCompanions: companion != nil) {
       db, changed -> ([OutboxRecord], [Int], [[UInt8]]) in
@@ -101,7 +103,7 @@ extension VaultDatabase {
       try db.run("DELETE FROM secrets WHERE id = ?", [id.blob])
       guard db.changesCount == 1 || companion != nil else { throw StoreError.notFound("the secret") }
       try self.putTombstone(id, at: time, db)
-      changed.insert(id)
+      changed.insert(.secret(id))
       return (destroyed, fragments.map(\.index), try self.deleteItems(ofKey: id, db))
     }
     // What fails here is swept up at the next start: no row names it any more.
@@ -121,8 +123,8 @@ extension VaultDatabase {
   }
 
   private func decodeSecret(_ row: Row) throws(StoreError) -> SecretRecord {
-    let id = try StoredRow(row: row, what: "a secret").bytes("id", count: SecretRecord.idByteCount)
-    let columns = StoredRow(row: row, what: "secret \(hexadecimal(id))")
+    let id = try StoredRow(row: row, what: "a secret").secretID("id")
+    let columns = StoredRow(row: row, what: "secret \(id)")
     let secret = SecretRecord(
       id: id, askTag: try columns.digest("ask_tag"), headerDigest: try columns.digest("header_digest"),
       header: try columns.bytes("header"),
@@ -143,7 +145,6 @@ extension VaultDatabase {
   }
 
   func insert(_ secret: SecretRecord, _ db: Database) throws {
-    guard secret.id.count == SecretRecord.idByteCount else { throw StoreError.invalid("the secret's id") }
     guard secret.header.count <= SecretRecord.headerByteLimit else { throw StoreError.invalid("the header") }
     guard (1...255).contains(secret.threshold), (1...255).contains(secret.shareCount),
       (1...255).contains(secret.ownIndex ?? 1)

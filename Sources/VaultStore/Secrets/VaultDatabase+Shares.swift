@@ -1,4 +1,5 @@
 import GRDB
+package import ShamirKit
 package import Sodium
 
 /// A share as it lies in the store, opened.
@@ -11,8 +12,8 @@ package struct StoredShare: ~Copyable {
 extension VaultDatabase {
   /// This device's share of a secret in `epoch`, or nil. One that doesn't open is taken from its companion;
   /// throws ``StoreError/damaged(_:)`` if that has none either.
-  package func share(ofSecret id: [UInt8], epoch: Int64 = 0) throws(StoreError) -> StoredShare? {
-    let what = "the share of secret \(hexadecimal(id))"
+  package func share(ofSecret id: SecretID, epoch: Int64 = 0) throws(StoreError) -> StoredShare? {
+    let what = "the share of secret \(id)"
     let stored = try readOne { db -> (index: Int, sealed: [UInt8])? in
       guard
         let columns = try db.stored(
@@ -34,17 +35,17 @@ extension VaultDatabase {
 
   /// The row of a share's name is the secret's id and, as two bytes, the share's number: a blob put beside another
   /// number doesn't open.
-  static func shareName(_ id: [UInt8], _ index: Int, epoch: Int64) -> RecordName {
+  static func shareName(_ id: SecretID, _ index: Int, epoch: Int64) -> RecordName {
     RecordName(
-      table: "shares", row: id + [0, UInt8(truncatingIfNeeded: index)], epoch: UInt64(bitPattern: epoch))
+      table: "shares", row: id.bytes + [0, UInt8(truncatingIfNeeded: index)], epoch: UInt64(bitPattern: epoch))
   }
 
-  static func insertShare(_ id: [UInt8], epoch: Int64, index: Int, sealed: [UInt8], _ db: Database) throws {
+  static func insertShare(_ id: SecretID, epoch: Int64, index: Int, sealed: [UInt8], _ db: Database) throws {
     guard (1...255).contains(index) else { throw StoreError.invalid("share number \(index)") }
     try db.insert(into: "shares", "secret_id, epoch, share_index, sealed", [id.blob, epoch, index, sealed.blob])
   }
 
-  static func shareIndex(_ id: [UInt8], epoch: Int64, _ db: Database) throws -> Int? {
+  static func shareIndex(_ id: SecretID, epoch: Int64, _ db: Database) throws -> Int? {
     try db.row("SELECT share_index FROM shares WHERE secret_id = ? AND epoch = ?", [id.blob, epoch]).map {
       try StoredRow(row: $0, what: "a share").number("share_index", in: 1...255)
     }

@@ -1,4 +1,5 @@
 import GRDB
+import ShamirKit
 import Sodium
 
 /// Whether what the database says of secrets is as it was written: a bit that has flipped mustn't keep a share from being served without
@@ -13,7 +14,7 @@ extension VaultDatabase {
   // MARK: - Looking
 
   /// Whether the rows of a secret verify, are found by whatever they are asked for by, and are as its companion says where no MAC covers them.
-  func hasSoundRows(_ id: [UInt8], as companion: SecretCompanion?, _ db: Database) throws -> Bool {
+  func hasSoundRows(_ id: SecretID, as companion: SecretCompanion?, _ db: Database) throws -> Bool {
     do {
       guard let secret = try self.secret(where: "id", id.blob, db), secret.id == id,
         try self.secret(where: "ask_tag", secret.askTag.blob, db)?.id == id, try hasSoundShare(secret, db)
@@ -35,14 +36,14 @@ extension VaultDatabase {
     let row = try db.row(
       "SELECT epoch, share_index, sealed FROM shares WHERE secret_id = ? ORDER BY epoch DESC LIMIT 1", [secret.id.blob])
     guard let row, let ownIndex = secret.ownIndex else { return row == nil && secret.ownIndex == nil }
-    let columns = StoredRow(row: row, what: "the share of secret \(hexadecimal(secret.id))")
+    let columns = StoredRow(row: row, what: "the share of secret \(secret.id)")
     guard try columns.integer("share_index") == ownIndex else { return false }
     let name = Self.shareName(secret.id, ownIndex, epoch: try columns.integer("epoch"))
     _ = try keys.open(try columns.bytes("sealed"), name, what: columns.what)
     return true
   }
 
-  private static func shareDeliveries(of id: [UInt8], _ db: Database) throws -> [OutboxRecord] {
+  private static func shareDeliveries(of id: SecretID, _ db: Database) throws -> [OutboxRecord] {
     try deliveryRows("secret_id = ? AND \(isShare) ORDER BY id", [id.blob], db)
   }
 
@@ -71,8 +72,8 @@ extension VaultDatabase {
   }
 
   /// Those of these secrets whose rows are not sound.
-  func unsound(among ids: some Collection<[UInt8]>) throws(StoreError) -> Set<[UInt8]> {
-    var unsound: Set<[UInt8]> = []
+  func unsound(among ids: some Collection<SecretID>) throws(StoreError) -> Set<SecretID> {
+    var unsound: Set<SecretID> = []
     var rest = Array(ids)[...]
     while !rest.isEmpty {
       let batch = rest.prefix(Self.lookBatch)
@@ -92,13 +93,13 @@ extension VaultDatabase {
   }
 
   /// The same of all secrets, or, if there are too many to look at each, of those of which somebody who did has noted it.
-  func knownUnsound() throws(StoreError) -> Set<[UInt8]> {
+  func knownUnsound() throws(StoreError) -> Set<SecretID> {
     let ids = try read { db in
       let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM secrets") ?? 0
       guard count > Self.closeLookLimit else { return try Self.ids("SELECT id FROM secrets NOT INDEXED", db) }
       let noted = (try? Meta.value(Self.unsoundKey, db)) ?? []
-      return stride(from: 0, through: noted.count - SecretRecord.idByteCount, by: SecretRecord.idByteCount).map {
-        Array(noted[$0..<($0 + SecretRecord.idByteCount)])
+      return stride(from: 0, through: noted.count - SecretID.byteCount, by: SecretID.byteCount).compactMap {
+        try? SecretID(Array(noted[$0..<($0 + SecretID.byteCount)]))
       }
     }
     return try unsound(among: ids)
@@ -110,8 +111,8 @@ extension VaultDatabase {
   }
 
   /// Writes down what couldn't be mended, for who doesn't look at each.
-  func noteUnsound(_ ids: Set<[UInt8]>) throws(StoreError) {
-    let noted = ids.sorted { $0.lexicographicallyPrecedes($1) }.flatMap(\.self)
+  func noteUnsound(_ ids: Set<SecretID>) throws(StoreError) {
+    let noted = ids.sorted().flatMap(\.bytes)
     guard try read({ db in try Meta.value(Self.unsoundKey, db) ?? [] }) != noted else { return }
     try write { db in try Meta.set(Self.unsoundKey, to: noted, db) }
   }
@@ -168,11 +169,11 @@ extension VaultDatabase {
     }
   }
 
-  private static func soundDeliveries(of id: [UInt8], _ db: Database) throws -> [OutboxRecord] {
+  private static func soundDeliveries(of id: SecretID, _ db: Database) throws -> [OutboxRecord] {
     try deliveryNumbers(of: id, db).compactMap { number in try? deliveryRows("id = ?", [number], db).first }
   }
 
-  private static func deliveryNumbers(of id: [UInt8], _ db: Database) throws -> [Int64] {
+  private static func deliveryNumbers(of id: SecretID, _ db: Database) throws -> [Int64] {
     try Int64.fetchAll(
       db, sql: "SELECT id FROM outbox WHERE secret_id = ? AND \(isShare)", arguments: [id.blob])
   }

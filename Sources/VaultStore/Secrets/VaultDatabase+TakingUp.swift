@@ -1,4 +1,5 @@
 import GRDB
+package import ShamirKit
 import Sodium
 
 /// What the database has lost of secrets, and of whom this device trusts, is taken up again from their companions.
@@ -10,7 +11,7 @@ extension VaultDatabase {
   @discardableResult
   package func takeUpLost(
     thoroughly: Bool, closely: Bool = true, writingAtMost limit: Int = companionBatch
-  ) throws(StoreError) -> [[UInt8]] {
+  ) throws(StoreError) -> [SecretID] {
     let (there, pending) = try companions.names()
     // Before the database's own, which grows first.
     let newest = companions.mark()
@@ -23,15 +24,15 @@ extension VaultDatabase {
     let isBehind = newest > mark ?? 0
     guard
       thoroughly || isBehind || mark == nil || !pending.isEmpty || count != there.count
-        || !companions.has(TrustCompanion.id)
+        || !companions.has(.trust)
     else {
       return []
     }
     if thoroughly { mendIndexes() }
     // Rows that are behind say nothing of what was being written.
-    for id in pending { try settlePending(id, byRows: !isBehind) }
+    for name in pending { try settlePending(name, byRows: !isBehind) }
     let removed = isBehind ? try takeUpTrust() : []
-    if !companions.has(TrustCompanion.id) { try ensureCompanion(of: TrustCompanion.id) }
+    if !companions.has(.trust) { try ensureCompanion(of: .trust) }
     let (rows, gone, broken) = try read { db in
       (
         Set(try Self.ids("SELECT id FROM secrets", db)),
@@ -47,7 +48,7 @@ extension VaultDatabase {
     if thoroughly { wanting.formUnion(there.intersection(gone)) }
     // Those of before there was a mark are of a version that isn't read any more.
     if isBehind || mark == nil { wanting = there }
-    var takenUp: [[UInt8]] = []
+    var takenUp: [SecretID] = []
     var isComplete = true
     for id in wanting {
       switch try? companions.read(id) {
@@ -58,9 +59,9 @@ extension VaultDatabase {
         case nil: isComplete = false
         }
       case .deleted(let companion): try deleteAgain(companion)
-      case .trust: continue
+      case .trust: break
       // From its rows, if they are sound.
-      case nil: if rows.contains(id) || gone.contains(id) { try writeKeeping { _, changed in changed = [id] } }
+      case nil: if rows.contains(id) || gone.contains(id) { try writeKeeping { _, changed in changed = [.secret(id)] } }
       }
     }
     if thoroughly { try mendIntroductions(of: rows.union(takenUp)) }
@@ -68,7 +69,7 @@ extension VaultDatabase {
     while !missing.isEmpty {
       let part = missing.prefix(Self.companionBatch)
       missing = missing.dropFirst(part.count)
-      try writeKeeping { _, changed in changed = Set(part.filter { !companions.has($0) }) }
+      try writeKeeping { _, changed in changed = Set(part.map { .secret($0) }.filter { !companions.has($0) }) }
     }
     // Not before: this writes companions of secrets for which they were introduced, from rows that are as new as those by now.
     for digest in removed { _ = try removePeer(digest) }
@@ -85,16 +86,16 @@ extension VaultDatabase {
   }
 
   /// A companion that was being written when its process died says nothing that is certain: the rows do.
-  private func settlePending(_ id: [UInt8], byRows: Bool) throws(StoreError) {
+  private func settlePending(_ name: CompanionName, byRows: Bool) throws(StoreError) {
     try writeKeeping(readsCompanions: true) { db, changed in
       // Whoever wrote it may have finished meanwhile.
-      guard companions.hasPending(id) else { return }
-      if byRows, try soundCompanion(of: id, db) != nil { changed = [id] } else { companions.abandon([id]) }
+      guard companions.hasPending(name) else { return }
+      if byRows, try soundCompanion(of: name, db) != nil { changed = [name] } else { companions.abandon([name]) }
     }
   }
 
   /// What stands in the way of one secret is none for the others; nil if there is such.
-  func takeUpIfPossible(_ id: [UInt8], isBehind: Bool) throws(StoreError) -> Bool? {
+  func takeUpIfPossible(_ id: SecretID, isBehind: Bool) throws(StoreError) -> Bool? {
     do throws(StoreError) { return try takeUp(id, isBehind: isBehind) } catch {
       switch error {
       case .diskFull, .busy, .readOnly: throw error
@@ -149,23 +150,22 @@ extension VaultDatabase {
         SELECT 1 FROM fragments WHERE secret_id = secrets.id AND fragment_index = secrets.own_index AND complete = 1))
     """
 
-  static func ids(_ sql: String, _ db: Database) throws -> [[UInt8]] {
+  static func ids(_ sql: String, _ db: Database) throws -> [SecretID] {
     try db.rows(sql).compactMap { row in
-      let id = try StoredRow(row: row, what: "a secret").bytes(row.columnNames.first ?? "id", count: nil)
-      return id.count == SecretRecord.idByteCount ? id : nil
+      try? SecretID(StoredRow(row: row, what: "a secret").bytes(row.columnNames.first ?? "id"))
     }
   }
 
   /// Makes the rows of a secret anew that aren't there; with `isBehind` those that are there also become what the companion says. False if
   /// they all were, the user has deleted it, or its fragment is gone.
-  private func takeUp(_ id: [UInt8], isBehind: Bool) throws(StoreError) -> Bool {
+  private func takeUp(_ id: SecretID, isBehind: Bool) throws(StoreError) -> Bool {
     try writeKeeping(readsCompanions: true) { db, changed in
       // As it is now: another process may have changed it.
       guard case .secret(let companion)? = try? companions.read(id) else { return false }
       let secret = companion.secret
       guard try self.tombstone(secret.id, db) == nil else {
         // A copy that somebody put back.
-        changed.insert(secret.id)
+        changed.insert(.secret(secret.id))
         return false
       }
       var whole: [FragmentRecord] = []
@@ -195,7 +195,7 @@ extension VaultDatabase {
       }
       if let known, !isBehind {
         // One beside it that was being written when its process died may be the newer one.
-        guard !companions.hasPending(id), try !self.hasSoundRows(id, as: companion, db) else { return isNews }
+        guard !companions.hasPending(.secret(id)), try !self.hasSoundRows(id, as: companion, db) else { return isNews }
         try self.mend(known, by: companion, whole, db)
         return true
       }
@@ -221,7 +221,7 @@ extension VaultDatabase {
   /// What was still to be delivered, is; what wasn't any more, isn't. Where the fragment that goes with it has gone, nobody knows any
   /// more whether it was.
   private func takeUp(
-    _ deliveries: [NewOutboxRecord], of id: [UInt8], fragments: Set<Int>, _ db: Database
+    _ deliveries: [NewOutboxRecord], of id: SecretID, fragments: Set<Int>, _ db: Database
   ) throws {
     let open = Set(deliveries.map(\.recipient))
     for known in try Self.openDeliveries(of: id, db) where !open.contains(known.recipient) {

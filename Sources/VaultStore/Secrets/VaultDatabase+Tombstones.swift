@@ -1,26 +1,27 @@
 import GRDB
+package import ShamirKit
 import Sodium
 
 extension VaultDatabase {
   /// When the user deleted this secret, or nil. Throws ``StoreError/damaged(_:)`` if the tombstone's MAC is wrong.
-  package func tombstone(_ id: [UInt8]) throws(StoreError) -> Int64? {
+  package func tombstone(_ id: SecretID) throws(StoreError) -> Int64? {
     try read { db in try self.tombstone(id, db) }
   }
 
   /// Lets a deleted secret come back: only on the user's word.
-  package func removeTombstone(_ id: [UInt8]) throws(StoreError) {
+  package func removeTombstone(_ id: SecretID) throws(StoreError) {
     try write { db in
       let lock = try companions.lock()
       defer { withExtendedLifetime(lock) {} }
-      try companions.remove(id)
+      try companions.remove(.secret(id))
       try db.run("DELETE FROM tombstones WHERE secret_id = ?", [id.blob])
     }
   }
 
-  func tombstone(_ id: [UInt8], _ db: Database) throws -> Int64? {
+  func tombstone(_ id: SecretID, _ db: Database) throws -> Int64? {
     guard
       let columns = try db.stored(
-        "the tombstone of secret \(hexadecimal(id))", "SELECT deleted_at, mac FROM tombstones WHERE secret_id = ?",
+        "the tombstone of secret \(id)", "SELECT deleted_at, mac FROM tombstones WHERE secret_id = ?",
         [id.blob])
     else { return nil }
     let time = try columns.integer("deleted_at")
@@ -28,12 +29,12 @@ extension VaultDatabase {
     return time
   }
 
-  func putTombstone(_ id: [UInt8], at time: Int64, _ db: Database) throws {
+  func putTombstone(_ id: SecretID, at time: Int64, _ db: Database) throws {
     try db.insert(
       "OR REPLACE", into: "tombstones", "secret_id, deleted_at, mac", [id.blob, time, try tombstoneMAC(id, time).blob])
   }
 
-  private func tombstoneMAC(_ id: [UInt8], _ time: Int64) throws(StoreError) -> [UInt8] {
+  private func tombstoneMAC(_ id: SecretID, _ time: Int64) throws(StoreError) -> [UInt8] {
     try keys.mac("vault/tombstone-row/v1", id, time)
   }
 }

@@ -85,7 +85,7 @@ struct HostileRequester: Sendable {
 extension Member {
   /// This member's share of a secret, opened.
   func held(_ header: SecretHeader) throws -> HeldShare {
-    guard let stored = try vault.core.database.share(ofSecret: header.id.bytes) else {
+    guard let stored = try vault.core.database.share(ofSecret: header.id) else {
       throw ProtocolError.foreignShare("none")
     }
     return try HeldShare(index: stored.index, record: stored.bytes, of: "a secret")

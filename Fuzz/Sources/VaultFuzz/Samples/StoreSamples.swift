@@ -1,3 +1,4 @@
+import ShamirKit
 import Sodium
 @testable import VaultStore
 import WireCodec
@@ -13,25 +14,26 @@ enum StoreSamples {
     let body = bytes.without(last: 32)
     let list = encoding(of: TextList(["192.0.2.7:4721", ""]))
     let row = [0] as [UInt8]
+    let id = try SecretID(many(1, 16))
     let companion = encoding(
       of: SecretCompanion(
         secret: SecretRecord(
-          id: many(1, 16), askTag: try Digest(many(2, 32)), headerDigest: try Digest(many(3, 32)), header: many(4, 9),
+          id: id, askTag: try Digest(many(2, 32)), headerDigest: try Digest(many(3, 32)), header: many(4, 9),
           origin: .held, dealer: try Digest(many(5, 32)), description: "keys", kind: 1, threshold: 2, shareCount: 3,
           ownIndex: 2, createdAt: 1, receivedAt: 2),
         sealedShare: many(6, 60), policy: "ask",
         fragments: [
           FragmentRecord(
-            completeOf: many(1, 16), index: 2, byteCount: 5, trailerByteCount: 32, pieces: 1,
+            completeOf: id, index: 2, byteCount: 5, trailerByteCount: 32, pieces: 1,
             headerDigest: try Digest(many(3, 32)), source: nil)
         ],
         deliveries: [],
         introductions: [
           IntroductionRecord(
-            secretID: many(1, 16), digest: try Digest(many(7, 32)), noiseKey: many(8, 32), index: 3,
+            secretID: id, digest: try Digest(many(7, 32)), noiseKey: many(8, 32), index: 3,
             dealer: try Digest(many(5, 32)), card: many(9, 4), addedAt: 3)
         ]))
-    let deleted = encoding(of: DeletedCompanion(secretID: many(1, 16), deletedAt: 5))
+    let deleted = encoding(of: DeletedCompanion(secretID: id, deletedAt: 5))
     let trust = encoding(
       of: TrustCompanion(
         identity: IdentityRecord(card: many(1, 5), serial: 2, label: "me", addresses: ["192.0.2.7:4721"], createdAt: 3),

@@ -280,7 +280,7 @@ enum MessageTargets {
     case 15: message = ItemEnd(request: number)
     case 16: message = GroupLetter(request: number, purpose: .joining, content: [])
     case 23:
-      message = Introduction(request: number, secret: example.header.id.bytes, index: tape.byte(), sealed: [])
+      message = Introduction(request: number, secret: example.header.id, index: tape.byte(), sealed: [])
     case 24: message = CardRequest(request: number, known: [])
     case 18...22: message = MeetingCheck.message(kind, number, &tape)
     default: return try? Exchanges.Request(number: tape.u16(), body: tape.bytes().span.bytes, isPeer: true)

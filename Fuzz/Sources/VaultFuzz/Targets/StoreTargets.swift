@@ -1,4 +1,5 @@
 import Foundation
+import ShamirKit
 import Sodium
 @testable import VaultStore
 import WireCodec
@@ -124,7 +125,7 @@ enum StoreTargets {
     let byteCount = Int64(truncatingIfNeeded: tape.flag() ? tape.anyNumber() : UInt64(tape.u16()))
     let contents = tape.bytes()
     let store = FragmentStore(home.folders)
-    let id = [UInt8](repeating: 3, count: 16)
+    let id = SecretID(high: 3, low: 3)
     defer { try? store.remove(id, 1) }
     let isFinal = tape.flag()
     home.write(contents, to: prepared { try isFinal ? store.path(id, 1) : store.partialPath(id, 1) })
