@@ -65,7 +65,7 @@ extension AccountExchange {
           return
         }
         guard let last = page.last else { return }
-        guard note({ try vault.accounts.noteArchive(of: account.id, to: last) }) else { return }
+        guard note({ try rooms.accounts.noteArchive(of: account.id, to: last) }) else { return }
         place = .after(last)
         if page.isComplete, from != .end { return }
       }

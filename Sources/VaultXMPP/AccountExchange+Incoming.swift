@@ -24,14 +24,14 @@ extension AccountExchange {
       case .receipt(let id, let from):
         if let id = Self.bytes(id) {
           note {
-            try vault.messages.notePlain(id, account: account.id, contact: from.bare.description, .delivered)
-            try vault.post.acknowledgedByAccount(id, from: from.bare.description)
+            try rooms.messages.notePlain(id, account: account.id, contact: from.bare.description, .delivered)
+            try rooms.post.acknowledgedByAccount(id, from: from.bare.description)
           }
           happened { $0.report.receipts += 1 }
         }
       case .undelivered(let id, let to, let condition): undelivered(id, to, condition)
       case .contact(let contact):
-        note { try vault.keepContact(account.id, contact) }
+        note { try rooms.accounts.keepContact(account.id, contact) }
         await acceptBack(contact.address)
         await takeHeld(of: contact.address.bare)
       case .subscription(let change, let from):
@@ -61,11 +61,11 @@ extension AccountExchange {
     guard let parcel = whole else { return }
     let (taking, from): (ParcelTaking, Digest?)
     do {
-      from = try vault.accounts.peerDigest(at: parcel.from.bare.description)
+      from = try rooms.accounts.peerDigest(at: parcel.from.bare.description)
       let arrival = ParcelArrival(
         way: .account, from: from, hops: parcel.carriage?.hops ?? 0,
         branch: parcel.carriage?.branch ?? ParcelArrival.noBranch)
-      taking = try vault.intake.takeParcel(parcel.bytes, by: arrival)
+      taking = try rooms.intake.takeParcel(parcel.bytes, by: arrival)
     } catch {
       return log.error("\(account.logName): a parcel can't be taken: \(VaultError(error).reason)")
     }
@@ -95,14 +95,14 @@ extension AccountExchange {
     guard let to, let bytes = Self.bytes(id, count: 32) ?? Self.bytes(id) else { return }
     log.debug("\(account.logName): \(to.bare) can't be reached: \(condition)")
     if bytes.count == 32 { return cameBack(bytes, from: to) }
-    note { try vault.messages.notePlain(bytes, account: account.id, contact: to.bare.description, .lost) }
+    note { try rooms.messages.notePlain(bytes, account: account.id, contact: to.bare.description, .lost) }
   }
 
   /// Whether it is a contact's or a peer's address.
   private func isKnown(_ address: JID) -> Bool {
     let text = address.description
-    if let friend = try? vault.accounts.friendRecord(account.id, text), friend.isContact { return true }
-    return (try? vault.accounts.isAccountAddress(text)) ?? false
+    if let friend = try? rooms.accounts.friendRecord(account.id, text), friend.isContact { return true }
+    return (try? rooms.accounts.isAccountAddress(text)) ?? false
   }
 
   /// The bytes that digits stand for: 16 as this program names what it sends, 32 for a copy of somebody else's parcel.
@@ -121,19 +121,19 @@ extension AccountExchange {
       case .requested:
         // Whoever has no name before the @ is a server, and nobody's friend.
         guard from.local != nil else { return }
-        let known = try vault.accounts.friendRecord(account.id, from.description)
+        let known = try rooms.accounts.friendRecord(account.id, from.description)
         guard known?.asks != true, known?.subscription != .blocked else { return }
-        if known == nil, try vault.accounts.friendRecords(account.id).count(where: \.asks) >= Self.askingLimit {
+        if known == nil, try rooms.accounts.friendRecords(account.id).count(where: \.asks) >= Self.askingLimit {
           return
         }
         if known?.subscription != .to {
           log.info("\(account.logName): somebody asks to be a friend: see `vault friend list`")
         }
-        try vault.accounts.keepFriend(account.id, from.description) { $0.asks = true }
+        try rooms.accounts.keepFriend(account.id, from.description) { $0.asks = true }
         if known?.subscription != .to { happened { $0.report.friendRequests += 1 } }
       case .ended:
-        guard try vault.accounts.friendRecord(account.id, from.description)?.asks == true else { return }
-        try vault.accounts.changeFriend(account.id, from.description) { friend in
+        guard try rooms.accounts.friendRecord(account.id, from.description)?.asks == true else { return }
+        try rooms.accounts.changeFriend(account.id, from.description) { friend in
           guard let known = friend, known.asks else { return }
           let isOther = known.subscription != .none || known.name != nil || known.peer != nil
           if isOther { friend?.asks = false } else { friend = nil }
@@ -147,7 +147,7 @@ extension AccountExchange {
   /// Accepts who asks after this account has asked and was accepted: friends see each other, and its user has said who
   /// is one.
   private func acceptBack(_ contact: JID) async {
-    let known = try? vault.accounts.friendRecord(account.id, contact.description)
+    let known = try? rooms.accounts.friendRecord(account.id, contact.description)
     guard let known, known.asks, known.subscription == .to else { return }
     // The roster says when it has come about; if the connection ends before, the server tells of the request again.
     let connection = connection
@@ -158,7 +158,7 @@ extension AccountExchange {
     let contact = presence.from.bare
     // Somebody may be seen a moment before the server says that the subscription has changed.
     guard contact != connection.address.bare,
-      (try? vault.accounts.friendRecord(account.id, contact.description)) != nil
+      (try? rooms.accounts.friendRecord(account.id, contact.description)) != nil
     else { return }
     let best: XMPPPresence.State? = state.withLock { state in
       var devices = state.present[contact] ?? [:]
@@ -177,10 +177,10 @@ extension AccountExchange {
     }
     guard !answers else { return }
     note {
-      let known = try vault.accounts.friendRecord(account.id, contact.description)
+      let known = try rooms.accounts.friendRecord(account.id, contact.description)
       guard let known, known.presence != best?.rawValue else { return }
-      let now = vault.core.surroundings.now()
-      try vault.accounts.changeFriend(account.id, contact.description) { friend in
+      let now = rooms.core.surroundings.now()
+      try rooms.accounts.changeFriend(account.id, contact.description) { friend in
         friend?.presence = best?.rawValue
         friend?.presenceAt = now
       }

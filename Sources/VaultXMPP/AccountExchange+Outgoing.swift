@@ -16,13 +16,13 @@ extension AccountExchange {
     while !Task.isCancelled {
       if now >= nextNote {
         nextNote = now + Self.pauses.note
-        note { try vault.meetings.noteServer() }
+        note { try rooms.meetings.noteServer() }
       }
       if now >= nextCount {
         nextCount = now + Self.pauses.count
         count()
       }
-      let seen = vault.core.pulse.count
+      let seen = rooms.core.pulse.count
       await attempt {
         try await sendDue()
         // What is this device's own goes first, also while much is carried.
@@ -34,7 +34,7 @@ extension AccountExchange {
       }
       // A command's silences are shorter than that.
       let pause: Duration? = answers ? .milliseconds(200) : nil
-      do { try await vault.core.wait(since: seen, atMost: pause, isHurried: answers) } catch { return }
+      do { try await rooms.core.wait(since: seen, atMost: pause, isHurried: answers) } catch { return }
     }
   }
 
@@ -51,7 +51,7 @@ extension AccountExchange {
   private func sendDue() async throws {
     if answers, state.withLock({ $0.hasQuestions }) {
       state.withLock { $0.hasQuestions = false }
-      _ = try await vault.answering.answerParcels()
+      _ = try await rooms.answering.answerParcels()
     }
     repeat { try await sendSmall() } while try await sendLarge()
     state.withLock { $0.isLookedThrough = !$0.hasQuestions }
@@ -76,7 +76,7 @@ extension AccountExchange {
   /// Whether there may be more.
   private func sendSmallParcels() async throws -> Bool {
     var (sent, size, hasForgotten): ([[UInt8]], Int, Bool) = ([], 0, false)
-    for one in try vault.post.smallAccountPosts() {
+    for one in try rooms.post.smallAccountPosts() {
       guard let to = try place(of: one.recipient, &hasForgotten) else { continue }
       size += one.post.bytes.count
       begin(size)
@@ -86,7 +86,7 @@ extension AccountExchange {
     guard !sent.isEmpty else { return hasForgotten }
     try await reach()
     // What the connection ends before, isn't noted.
-    for id in sent { try vault.post.handedToAccount(id) }
+    for id in sent { try rooms.post.handedToAccount(id) }
     happened { state in
       state.report.parcelsSent += sent.count
       state.report.bytesSent += size
@@ -96,7 +96,7 @@ extension AccountExchange {
 
   /// One large parcel. Whether there may be more.
   private func sendLarge() async throws -> Bool {
-    guard let one = try vault.post.largeAccountPost(memory.attempts) else { return false }
+    guard let one = try rooms.post.largeAccountPost(memory.attempts) else { return false }
     var hasForgotten = false
     guard let to = try place(of: one.recipient, &hasForgotten) else { return hasForgotten }
     memory.begin(one.post.id)
@@ -104,7 +104,7 @@ extension AccountExchange {
     try await sendParts(Delivery(id: one.post.id, bytes: one.post.bytes, to: to))
     memory.end(one.post.id)
     log.debug("\(account.logName): the server has it")
-    try vault.post.handedToAccount(one.post.id)
+    try rooms.post.handedToAccount(one.post.id)
     happened { state in
       state.report.parcelsSent += 1
       state.report.bytesSent += one.post.bytes.count
@@ -114,9 +114,9 @@ extension AccountExchange {
 
   /// What a peer has said itself may be no address; it holds nobody else up, and is forgotten.
   private func place(of recipient: Digest, _ hasForgotten: inout Bool) throws -> JID? {
-    guard let text = try vault.accounts.accountAddress(of: recipient) else { return nil }
+    guard let text = try rooms.accounts.accountAddress(of: recipient) else { return nil }
     if let to = try? JID(text) { return to.bare }
-    try vault.accounts.forgetAccountAddress(text)
+    try rooms.accounts.forgetAccountAddress(text)
     hasForgotten = true
     return nil
   }
@@ -130,7 +130,7 @@ extension AccountExchange {
       begin(min(delivery.bytes.count, XMPPParcelPart.sizeLimit))
       try await write(delivery, part: number)
       try await reach()
-      let seen = vault.core.pulse.count
+      let seen = rooms.core.pulse.count
       guard number + 1 < count, seen != mark else { continue }
       mark = seen
       try await sendSmall()
@@ -161,14 +161,14 @@ extension AccountExchange {
 
   /// Leaves at the server one parcel that is carried for others. Its bytes, as long as there may be more.
   private func sendCarried(_ search: inout CarriedSearch, _ limit: Int) async throws -> Int {
-    let found = try vault.meetings.carriedForAccounts(&search, count: 1, bytes: limit, except: memory.resting(at: now))
+    let found = try rooms.meetings.carriedForAccounts(&search, count: 1, bytes: limit, except: memory.resting(at: now))
       .first
     guard let found else { return 0 }
     var hasForgotten = false
     guard let to = try place(of: found.recipient, &hasForgotten) else { return hasForgotten ? 1 : 0 }
     let id = found.copy
     memory.leave(id, to: to.description)
-    try vault.meetings.carriedWereLeft([id])
+    try rooms.meetings.carriedWereLeft([id])
     do {
       try await sendParts(
         Delivery(
@@ -189,24 +189,24 @@ extension AccountExchange {
   /// it anew.
   func cameBack(_ id: [UInt8], from address: JID) {
     guard !answers, memory.cameBack(id, from: address.bare.description, at: now) else { return }
-    note { try vault.meetings.carriedCameBack([id]) }
+    note { try rooms.meetings.carriedCameBack([id]) }
   }
 
   // MARK: - Plain messages
 
   private func sendPlain() async throws {
-    for waiting in try vault.messages.plainWaiting(account.id) { try await send(waiting) }
+    for waiting in try rooms.messages.plainWaiting(account.id) { try await send(waiting) }
   }
 
   private func send(_ waiting: WaitingPlain) async throws {
     guard let to = try? JID(waiting.contact) else {
-      return try vault.messages.notePlain(waiting.id, account: account.id, contact: waiting.contact, .lost)
+      return try rooms.messages.notePlain(waiting.id, account: account.id, contact: waiting.contact, .lost)
     }
     begin(waiting.text.count)
     let isSound = try await write(
       waiting.text.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }, to, waiting.id)
     if isSound { try await reach() }
-    try vault.messages.notePlain(waiting.id, account: account.id, contact: waiting.contact, isSound ? .underway : .lost)
+    try rooms.messages.notePlain(waiting.id, account: account.id, contact: waiting.contact, isSound ? .underway : .lost)
     guard isSound else { return }
     happened { state in
       state.report.plainSent += 1

@@ -117,10 +117,10 @@ extension AccountExchange {
   }
 
   private func standing(of address: String) throws -> Standing {
-    let known = try vault.accounts.friendRecord(account.id, address)
+    let known = try rooms.accounts.friendRecord(account.id, address)
     if known?.subscription == .blocked { return .blocked }
     if known?.isContact == true { return .contact }
-    if try vault.messages.hasWritten(to: address, account: account.id) { return .contact }
+    if try rooms.messages.hasWritten(to: address, account: account.id) { return .contact }
     return known == nil ? .stranger : .asking
   }
 
@@ -131,7 +131,7 @@ extension AccountExchange {
     guard let text = Self.text(message) else { return refusal ?? .failed }
     var tag: [UInt8]?
     if let name = message.archiveID { tag = try PlainMessage.id(archived: name, contact: address, text: text) }
-    let sentAt = message.stamp.flatMap { AccountStamp.milliseconds($0) } ?? vault.core.surroundings.now()
+    let sentAt = message.stamp.flatMap { AccountStamp.milliseconds($0) } ?? rooms.core.surroundings.now()
     // The account's own server vouches for what its archive says, and this clock for what comes now; else anybody may
     // have put a time in.
     let isDated = isArchived || message.stamp == nil
@@ -175,7 +175,7 @@ extension AccountExchange {
     case .contact: return nil
     case .asking:
       // Whoever has asked may say why, and what it says is told to nobody before it is accepted.
-      let count = try vault.messages.plainDays(account: account.id, contact: address).values.reduce(0, +)
+      let count = try rooms.messages.plainDays(account: account.id, contact: address).values.reduce(0, +)
       return count < Self.askingLimit ? nil : .unwanted
     case .stranger:
       // Strangers' texts aren't kept: anybody can write to an address.
@@ -192,7 +192,7 @@ extension AccountExchange {
     guard message.isMine || hasRoom(for: message) else { return .failed }
     // What was said before this device knew the account is nobody's news.
     let isNews = standing == .contact && (!isArchived || account.archivedTo != nil)
-    let number = try vault.messages.keepPlain(message, account: account.id, isNews: isNews)
+    let number = try rooms.messages.keepPlain(message, account: account.id, isNews: isNews)
     if isArchived { rememberArchived(message.id) }
     guard number != nil, !message.isMine else { return .kept }
     happened { state in
@@ -206,7 +206,7 @@ extension AccountExchange {
 
   /// Whether a text leaves as much of the disk free as is to stay free. Says once a day that one doesn't.
   private func hasRoom(for message: PlainMessage) -> Bool {
-    guard !vault.core.hasDiskRoom(for: message.text.count) else { return true }
+    guard !rooms.core.hasDiskRoom(for: message.text.count) else { return true }
     // No contact is called so.
     if isFirstToday("") {
       log.warning(
@@ -217,7 +217,7 @@ extension AccountExchange {
 
   /// Whether what is said about this contact at most once a day hasn't been said today.
   private func isFirstToday(_ contact: String) -> Bool {
-    let today = vault.core.surroundings.now() / Self.day
+    let today = rooms.core.surroundings.now() / Self.day
     return state.withLock { $0.fullDays.updateValue(today, forKey: contact) } != today
   }
 
@@ -228,11 +228,11 @@ extension AccountExchange {
     let isFull: Bool
     if isDated {
       let known = state.withLock { $0.plainDays[contact] }
-      let days = try known ?? vault.messages.plainDays(account: account.id, contact: contact)
+      let days = try known ?? rooms.messages.plainDays(account: account.id, contact: contact)
       state.withLock { $0.plainDays[contact] = days }
       isFull = days[day, default: 0] >= Messages.plainDayLimit
     } else {
-      isFull = try vault.messages.isPlainFull(account: account.id, contact: contact)
+      isFull = try rooms.messages.isPlainFull(account: account.id, contact: contact)
     }
     guard isFull else { return false }
     if isFirstToday(contact) {
@@ -244,7 +244,7 @@ extension AccountExchange {
   }
 
   private func known(_ message: PlainMessage) throws -> KnownPlain? {
-    try vault.messages.knownPlain(message.id, account: account.id, contact: message.contact, isMine: message.isMine)
+    try rooms.messages.knownPlain(message.id, account: account.id, contact: message.contact, isMine: message.isMine)
   }
 
   /// Whether a message is the one that is known under its sender's name for it. Where the archive has names for both
@@ -264,7 +264,7 @@ extension AccountExchange {
   private func hasCome(_ message: PlainMessage, isArchived: Bool) throws -> Bool {
     if try known(message) != nil { return true }
     let (tag, kinds) = (message.mark.archived, message.mark.kinds)
-    let found = try vault.messages.plainMessages(like: message, account: account.id, within: Self.difference)
+    let found = try rooms.messages.plainMessages(like: message, account: account.id, within: Self.difference)
     if let tag, found.contains(where: { $0.mark.archived == PlainMark(archived: tag).archived }) { return true }
     let archived = state.withLock { $0.archived }
     let known = found.first { known in
@@ -280,7 +280,7 @@ extension AccountExchange {
   }
 
   private func add(_ mark: PlainMark, to known: KnownPlain, _ message: PlainMessage) throws {
-    try vault.messages.notePlain(
+    try rooms.messages.notePlain(
       known, account: account.id, contact: message.contact, isMine: message.isMine, mark: mark)
   }
 
@@ -291,7 +291,7 @@ extension AccountExchange {
   }
 
   private func isFriend(_ contact: JID) throws -> Bool {
-    guard let known = try vault.accounts.friendRecord(account.id, contact.description) else { return false }
+    guard let known = try rooms.accounts.friendRecord(account.id, contact.description) else { return false }
     return known.subscription != .none && known.subscription != .blocked
   }
 

@@ -12,7 +12,7 @@ import XMPPRequests
 /// What comes is kept durably before its sender is told so, and what is to be sent lies in the vault until it is known
 /// to have arrived: it may end at any moment.
 final class AccountExchange: Sendable {
-  let vault: Vault
+  let rooms: AccountRooms
   let account: AccountRecord
   let connection: XMPPConnection
   /// Answers requests itself, where no daemon does.
@@ -92,41 +92,41 @@ final class AccountExchange: Sendable {
   private static let priority: Int8 = 100
 
   private init(
-    _ vault: Vault, _ account: AccountRecord, _ connection: XMPPConnection, answers: Bool, memory: SendingMemory
+    _ rooms: AccountRooms, _ account: AccountRecord, _ connection: XMPPConnection, answers: Bool, memory: SendingMemory
   ) {
-    self.vault = vault
+    self.rooms = rooms
     self.account = account
     self.connection = connection
     self.answers = answers
     self.memory = memory
-    var state = State(lastAt: vault.core.surroundings.monotonic())
+    var state = State(lastAt: rooms.core.surroundings.monotonic())
     // Without them something is counted twice.
-    state.passed = (try? vault.accounts.passedTexts(account.id)) ?? []
+    state.passed = (try? rooms.accounts.passedTexts(account.id)) ?? []
     self.state = Mutex(state)
   }
 
-  var sleep: @Sendable (Duration) async throws -> Void { vault.core.surroundings.sleep }
-  var log: Logger { vault.core.surroundings.log }
-  var now: Double { vault.core.surroundings.monotonic() }
+  var sleep: @Sendable (Duration) async throws -> Void { rooms.core.surroundings.sleep }
+  var log: Logger { rooms.core.surroundings.log }
+  var now: Double { rooms.core.surroundings.monotonic() }
 
   /// Connects, logs in, takes the contacts and says that the account is there. `resource` is this device's name at the
   /// server.
   static func open(
-    _ vault: Vault, _ account: AccountRecord, password: HeldSecret, resource: String?, answers: Bool,
+    _ rooms: AccountRooms, _ account: AccountRecord, password: HeldSecret, resource: String?, answers: Bool,
     memory: SendingMemory = SendingMemory()
   ) async throws(XMPPError) -> AccountExchange {
-    let sleep = vault.core.surroundings.sleep
+    let sleep = rooms.core.surroundings.sleep
     let place = try account.place
     let connection = try await within(Limits.login, sleep) { () throws(XMPPError) in
       try await NetHelper.shared.connect(place, password: password.bytes, resource: resource)
     }
-    let exchange = AccountExchange(vault, account, connection, answers: answers, memory: memory)
+    let exchange = AccountExchange(rooms, account, connection, answers: answers, memory: memory)
     do {
-      let before = (try? vault.accounts.friendRecords(account.id)) ?? []
+      let before = (try? rooms.accounts.friendRecords(account.id)) ?? []
       let contacts = try await within(Limits.answer, sleep) { () throws(XMPPError) in try await connection.roster() }
-      exchange.note { try vault.keepRoster(account.id, contacts, since: before, stays: true) }
+      exchange.note { try rooms.accounts.keepRoster(account.id, contacts, since: before, stays: true) }
       // Those who are there say so anew.
-      if !answers { exchange.note { try vault.accounts.forgetPresence(account.id) } }
+      if !answers { exchange.note { try rooms.accounts.forgetPresence(account.id) } }
       try await within(Limits.answer, sleep) { () throws(XMPPError) in
         try await connection.announce(priority: Self.priority)
         // Of what other programs of the account say; a command reads that in the archive.
@@ -247,8 +247,8 @@ final class AccountExchange: Sendable {
       return (state.report, before, passed)
     }
     note {
-      try vault.accounts.addAccountTraffic(
-        account.id, now.traffic(since: before, at: vault.core.surroundings.now()), passed: passed)
+      try rooms.accounts.addAccountTraffic(
+        account.id, now.traffic(since: before, at: rooms.core.surroundings.now()), passed: passed)
     }
   }
 

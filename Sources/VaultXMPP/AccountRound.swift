@@ -19,28 +19,30 @@ package enum AccountRound {
   package static func run(
     _ vault: Vault, limit: Duration, until isDone: (@Sendable () -> Bool)? = nil
   ) async -> Report {
+    let rooms = AccountRooms(vault)
     do {
-      guard try vault.accounts.needsAccountRound(), let account = try vault.accounts.currentAccount(),
-        let password = try vault.accounts.accountPassword(account.id)
+      guard try rooms.accounts.needsAccountRound(), let account = try rooms.accounts.currentAccount(),
+        let password = try rooms.accounts.accountPassword(account.id)
       else { return Report(traffic: AccountReport(), problem: nil) }
-      return await run(vault, account, password, limit: limit, isDone)
+      return await run(rooms, account, password, limit: limit, isDone)
     } catch { return Report(traffic: AccountReport(), problem: VaultError(error)) }
   }
 
   private static func run(
-    _ vault: Vault, _ account: AccountRecord, _ password: HeldSecret, limit: Duration, _ isDone: (@Sendable () -> Bool)?
+    _ rooms: AccountRooms, _ account: AccountRecord, _ password: HeldSecret, limit: Duration,
+    _ isDone: (@Sendable () -> Bool)?
   ) async -> Report {
-    let sleep = vault.core.surroundings.sleep
-    let end = vault.core.surroundings.monotonic() + limit / .milliseconds(1)
+    let sleep = rooms.core.surroundings.sleep
+    let end = rooms.core.surroundings.monotonic() + limit / .milliseconds(1)
     let exchange: AccountExchange
     do {
       exchange = try await within(limit, sleep) { () throws(XMPPError) in
         // A name of its own: rounds of several commands don't end one another.
-        try await AccountExchange.open(vault, account, password: password, resource: nil, answers: true)
+        try await AccountExchange.open(rooms, account, password: password, resource: nil, answers: true)
       }
     } catch { return Report(traffic: AccountReport(), problem: VaultError(error, account: account.address)) }
     let reason = await exchange.run {
-      while vault.core.surroundings.monotonic() < end, !(exchange.isQuiet(for: silence) && isDone?() ?? true) {
+      while rooms.core.surroundings.monotonic() < end, !(exchange.isQuiet(for: silence) && isDone?() ?? true) {
         do { try await sleep(.milliseconds(50)) } catch { break }
       }
     }

@@ -10,12 +10,12 @@ package struct AccountRunner: Sendable {
   /// After so long a connection was a good one, and the next attempt isn't put off.
   private static let goodAfter = 30_000.0
 
-  private let vault: Vault
+  private let rooms: AccountRooms
   private let memory = SendingMemory()
 
-  package init(_ vault: Vault) { self.vault = vault }
+  package init(_ vault: Vault) { rooms = AccountRooms(vault) }
 
-  private var log: Logger { vault.core.surroundings.log }
+  private var log: Logger { rooms.core.surroundings.log }
 
   /// Works until the task is cancelled.
   package func run() async {
@@ -27,10 +27,10 @@ package struct AccountRunner: Sendable {
         await pause(for: Self.pauses.longest, beside: nil)
         continue
       }
-      let began = vault.core.surroundings.monotonic()
+      let began = rooms.core.surroundings.monotonic()
       let reason = await connect(account, password)
       if Task.isCancelled { break }
-      let lasted = vault.core.surroundings.monotonic() - began
+      let lasted = rooms.core.surroundings.monotonic() - began
       guard let reason else {
         // Another account, or none: at once.
         failures = 0
@@ -42,7 +42,7 @@ package struct AccountRunner: Sendable {
       if case .streamEnded(let condition) = reason, condition.description == "conflict" { rename(account) }
       await pause(for: Self.pause(after: failures, reason), beside: account)
     }
-    if let account = try? vault.accounts.currentAccount() { note(account, nil) }
+    if let account = try? rooms.accounts.currentAccount() { note(account, nil) }
   }
 
   /// Seconds until the next attempt, as long again for each one in vain. What another attempt doesn't mend comes last.
@@ -54,10 +54,10 @@ package struct AccountRunner: Sendable {
   }
 
   private func current() -> (AccountRecord, HeldSecret)? {
-    guard !vault.accounts.leavesServersOut() else { return nil }
+    guard !rooms.accounts.leavesServersOut() else { return nil }
     do {
-      guard let account = try vault.accounts.currentAccount(),
-        let password = try vault.accounts.accountPassword(account.id)
+      guard let account = try rooms.accounts.currentAccount(),
+        let password = try rooms.accounts.accountPassword(account.id)
       else { return nil }
       return (account, password)
     } catch {
@@ -72,19 +72,19 @@ package struct AccountRunner: Sendable {
     let exchange: AccountExchange
     do {
       exchange = try await AccountExchange.open(
-        vault, account, password: password, resource: account.resource, answers: false, memory: memory)
+        rooms, account, password: password, resource: account.resource, answers: false, memory: memory)
     } catch { return isCurrent(account) ? error : nil }
     note(account, .connected)
     log.info("\(account.logName): connected")
     log.debug("\(account.logName) is \(account.address)")
     let reason = await exchange.run {
       while true {
-        let seen = vault.core.pulse.count
+        let seen = rooms.core.pulse.count
         guard isCurrent(account) else { return }
-        do { try await vault.core.wait(since: seen) } catch { return }
+        do { try await rooms.core.wait(since: seen) } catch { return }
       }
     }
-    exchange.note { try vault.accounts.forgetPresence(account.id) }
+    exchange.note { try rooms.accounts.forgetPresence(account.id) }
     guard isCurrent(account), !Task.isCancelled else {
       note(account, nil)
       return nil
@@ -96,15 +96,15 @@ package struct AccountRunner: Sendable {
   /// Another device has this one's name at the server, perhaps because both are the same backup: with one name they
   /// would push each other out for ever.
   private func rename(_ account: AccountRecord) {
-    attempt(account) { try vault.accounts.renameDevice(of: account.id, to: AccountRecord.freshResource()) }
+    attempt(account) { try rooms.accounts.renameDevice(of: account.id, to: AccountRecord.freshResource()) }
   }
 
   /// Whether this account is still to be connected, and in the same way.
   private func isCurrent(_ account: AccountRecord) -> Bool {
-    guard !vault.accounts.leavesServersOut() else { return false }
+    guard !rooms.accounts.leavesServersOut() else { return false }
     let now: AccountRecord?
     // What can't be read just now is as it was.
-    do { now = try vault.accounts.currentAccount() } catch { return true }
+    do { now = try rooms.accounts.currentAccount() } catch { return true }
     guard let now else { return false }
     return now.id == account.id && now.host == account.host && now.port == account.port
       && now.certificates == account.certificates && now.resource == account.resource
@@ -117,7 +117,7 @@ package struct AccountRunner: Sendable {
   }
 
   private func note(_ account: AccountRecord, _ state: AccountConnection.State?) {
-    attempt(account) { try vault.accounts.noteAccountConnection(state, of: account.id) }
+    attempt(account) { try rooms.accounts.noteAccountConnection(state, of: account.id) }
   }
 
   /// What fails in the vault is said, and keeps nothing else from going on.
@@ -129,19 +129,19 @@ package struct AccountRunner: Sendable {
   /// another one.
   private func pause(for seconds: Double, beside account: AccountRecord?) async {
     let jitter = Double.random(in: 0.75...1.25)
-    let began = vault.core.surroundings.monotonic()
+    let began = rooms.core.surroundings.monotonic()
     let end = began + seconds * jitter * 1000
     // A server may lock an account to which wrong passwords come often.
     let earliest = account != nil && seconds >= Self.pauses.longest ? began + 5000 : began
-    var seen = vault.core.pulse.count
-    let mark = try? vault.accounts.accountMark()
-    let (network, isOff) = (NetworkMark.now(), vault.accounts.leavesServersOut())
-    while vault.core.surroundings.monotonic() < end {
+    var seen = rooms.core.pulse.count
+    let mark = try? rooms.accounts.accountMark()
+    let (network, isOff) = (NetworkMark.now(), rooms.accounts.leavesServersOut())
+    while rooms.core.surroundings.monotonic() < end {
       // The network is looked at as well.
-      do { try await vault.core.wait(since: seen, atMost: .seconds(1)) } catch { return }
-      seen = vault.core.pulse.count
-      guard vault.core.surroundings.monotonic() >= earliest else { continue }
-      if (try? vault.accounts.accountMark()) != mark || vault.accounts.leavesServersOut() != isOff
+      do { try await rooms.core.wait(since: seen, atMost: .seconds(1)) } catch { return }
+      seen = rooms.core.pulse.count
+      guard rooms.core.surroundings.monotonic() >= earliest else { continue }
+      if (try? rooms.accounts.accountMark()) != mark || rooms.accounts.leavesServersOut() != isOff
         || (account != nil && NetworkMark.now() != network)
       {
         return

@@ -7,11 +7,11 @@ extension VaultAccounts {
   /// Those whose address, name or peer's name contains `search`, whatever the case of its letters. Asks nobody.
   package func friends(search: String? = nil) throws -> [FriendSummary] {
     let account = try find(nil)
-    let names = try vault.accounts.namesOfPeers()
+    let names = try accounts.namesOfPeers()
     let wanted = search?.lowercased()
-    let connection = try vault.accounts.accountConnection()
+    let connection = try accounts.accountConnection()
     let isConnected = connection?.account == account.id && connection?.state == .connected
-    return try vault.accounts.friendRecords(account.id).map { record in
+    return try accounts.friendRecords(account.id).map { record in
       FriendSummary(
         address: record.address, name: record.name, peer: record.peer.flatMap { names[$0] },
         subscription: record.subscription.word, asks: record.asks, presence: isConnected ? record.presence : nil)
@@ -27,8 +27,8 @@ extension VaultAccounts {
     let account = try find(nil)
     let contact = try address(text)
     guard contact.description != account.address else { throw VaultError(.usage, "this is the account itself") }
-    let digest = try peer.map { peer in try vault.accounts.peerDigest(peer) }
-    let before = try vault.accounts.friendRecords(account.id)
+    let digest = try peer.map { peer in try accounts.peerDigest(peer) }
+    let before = try accounts.friendRecords(account.id)
     let asks = before.contains { $0.address == contact.description && $0.asks }
     let contacts = try await connected(account) { (connection) throws(XMPPError) in
       // To set a contact replaces what other programs have put there.
@@ -41,15 +41,15 @@ extension VaultAccounts {
       try await connection.change(.requested, with: contact)
       return try await connection.roster()
     }
-    try vault.keepRoster(account.id, contacts, since: before, stays: false)
+    try accounts.keepRoster(account.id, contacts, since: before, stays: false)
     guard let entry = contacts.first(where: { $0.address == contact }) else {
       throw VaultError(.refused, "the server has not taken \(contact) as a contact")
     }
     if let peer, let digest {
-      try vault.accounts.changeFriend(account.id, contact.description) { $0?.peer = digest }
-      try vault.accounts.setAccountAddress(peer, to: contact.description)
+      try accounts.changeFriend(account.id, contact.description) { $0?.peer = digest }
+      try accounts.setAccountAddress(peer, to: contact.description)
     }
-    if asks { try vault.accounts.changeFriend(account.id, contact.description) { $0?.asks = false } }
+    if asks { try accounts.changeFriend(account.id, contact.description) { $0?.asks = false } }
     // What is known here may be a moment behind.
     let known = try friends().first { $0.address == contact.description }
     return FriendSummary(
@@ -61,7 +61,7 @@ extension VaultAccounts {
   package func acceptFriend(_ text: String, name: String?, peer: String?) async throws -> FriendSummary {
     let account = try find(nil)
     let contact = try address(text)
-    guard try vault.accounts.friendRecord(account.id, contact.description)?.asks == true else {
+    guard try accounts.friendRecord(account.id, contact.description)?.asks == true else {
       throw VaultError(
         .notFound, "\(contact) doesn't ask to be accepted, as far as is known here",
         hint: "the daemon hears of it; `vault friend list` shows who asks")
@@ -75,7 +75,7 @@ extension VaultAccounts {
   package func removeFriend(_ text: String) async throws -> String {
     let account = try find(nil)
     let contact = try Self.listed(text)
-    guard let known = try vault.accounts.friendRecord(account.id, contact.description) else {
+    guard let known = try accounts.friendRecord(account.id, contact.description) else {
       throw VaultError(.notFound, "\(contact) is no friend of \(account.address)", hint: "see `vault friend list`")
     }
     guard known.subscription != .blocked else {
@@ -89,8 +89,8 @@ extension VaultAccounts {
       }
       try await connection.ping()
     }
-    try vault.accounts.blockContact(account.id, contact.description)
-    try vault.accounts.forgetAccountAddress(contact.description)
+    try accounts.blockContact(account.id, contact.description)
+    try accounts.forgetAccountAddress(contact.description)
     return contact.description
   }
 
@@ -99,7 +99,7 @@ extension VaultAccounts {
   package func unblockFriend(_ text: String) throws -> String {
     let account = try find(nil)
     let contact = try Self.listed(text)
-    guard try vault.accounts.unblockContact(account.id, contact.description) else {
+    guard try accounts.unblockContact(account.id, contact.description) else {
       throw VaultError(.notFound, "\(contact) isn't blocked", hint: "see `vault friend list`")
     }
     return contact.description

@@ -10,9 +10,15 @@ package struct VaultAccounts: Sendable {
   /// How long a command waits for a server.
   static let patience = Duration.seconds(20)
 
-  package let vault: Vault
+  let core: VaultCore
+  let accounts: Accounts
+  let messages: Messages
 
-  package init(_ vault: Vault) { self.vault = vault }
+  package init(_ vault: Vault) {
+    core = vault.core
+    accounts = vault.accounts
+    messages = vault.messages
+  }
 
   /// Where an account's server is, if its address doesn't say so.
   package struct Place: Sendable {
@@ -34,37 +40,37 @@ package struct VaultAccounts: Sendable {
 
   /// All accounts, by address. Asks nobody.
   package func list() throws -> [AccountSummary] {
-    let connection = try vault.accounts.accountConnection()
-    return try vault.accounts.accountRecords().map { record in try summary(record, connection) }
+    let connection = try accounts.accountConnection()
+    return try accounts.accountRecords().map { record in try summary(record, connection) }
   }
 
   private func summary(_ record: AccountRecord, _ connection: AccountConnection?) throws -> AccountSummary {
     let state: AccountSummary.State =
-      record.isCurrent ? .current : try vault.accounts.accountPassword(record.id) == nil ? .loggedOut : .other
+      record.isCurrent ? .current : try accounts.accountPassword(record.id) == nil ? .loggedOut : .other
     return AccountSummary(
       address: record.address, state: state, host: record.host, port: record.port.map { Int($0) },
       certificates: record.certificates,
       connection: record.isCurrent ? connection.flatMap { $0.account == record.id ? $0 : nil } : nil,
-      traffic: try vault.accounts.accountTraffic(record.id))
+      traffic: try accounts.accountTraffic(record.id))
   }
 
   /// The address of the account in use; that there is none is an error.
   package func current() throws -> String { try find(nil).address }
 
   func summary(_ address: String) throws -> AccountSummary {
-    try summary(try find(address), try vault.accounts.accountConnection())
+    try summary(try find(address), try accounts.accountConnection())
   }
 
   /// The account of this address, or the one in use.
   func find(_ reference: String?) throws -> AccountRecord {
     guard let reference else {
-      guard let current = try vault.accounts.currentAccount() else {
+      guard let current = try accounts.currentAccount() else {
         throw VaultError(.notFound, "no account is in use", hint: "log in with `vault account login ADDRESS`")
       }
       return current
     }
     let wanted = try address(reference).description
-    guard let record = try vault.accounts.accountRecord(wanted) else {
+    guard let record = try accounts.accountRecord(wanted) else {
       throw VaultError(.notFound, "there is no account \(wanted) here", hint: "see `vault account list`")
     }
     return record
@@ -77,11 +83,11 @@ package struct VaultAccounts: Sendable {
     let record = try record(text, at: place)
     try await said(record.address) { () throws(XMPPError) in
       let account = try record.place
-      try await within(Self.patience, vault.core.surroundings.sleep) { () throws(XMPPError) in
+      try await within(Self.patience, core.surroundings.sleep) { () throws(XMPPError) in
         try await NetHelper.shared.register(account, password: password.bytes)
       }
     }
-    try vault.accounts.useAccount(record, password: password)
+    try accounts.useAccount(record, password: password)
     return try summary(record.address)
   }
 
@@ -89,7 +95,7 @@ package struct VaultAccounts: Sendable {
   package func login(_ text: String, at place: Place, password: HeldSecret) async throws -> AccountSummary {
     let record = try record(text, at: place)
     try await connected(record, password) { (_) throws(XMPPError) in }
-    try vault.accounts.useAccount(record, password: password)
+    try accounts.useAccount(record, password: password)
     return try summary(record.address)
   }
 
@@ -99,7 +105,7 @@ package struct VaultAccounts: Sendable {
     if let certificates = place.certificates, !certificates.hasPrefix("/") {
       throw VaultError(.usage, "the file of certificates needs its whole path: \(certificates)")
     }
-    if var known = try vault.accounts.accountRecord(wanted) {
+    if var known = try accounts.accountRecord(wanted) {
       // Where nothing is said, the server is where it was.
       if place.isGiven { (known.host, known.port, known.certificates) = (place.host, place.port, place.certificates) }
       known.isCurrent = true
@@ -117,13 +123,13 @@ package struct VaultAccounts: Sendable {
   /// Uses another account that is logged in.
   package func use(_ reference: String) throws -> AccountSummary {
     let record = try find(reference)
-    guard try vault.accounts.accountPassword(record.id) != nil else { throw Self.isLoggedOut(record) }
-    try vault.accounts.useAccount(record, password: nil)
+    guard try accounts.accountPassword(record.id) != nil else { throw Self.isLoggedOut(record) }
+    try accounts.useAccount(record, password: nil)
     return try summary(record.address)
   }
 
   /// How many accounts can't be read any more, because what is stored of them is damaged.
-  package func damagedCount() throws -> Int { try vault.accounts.damagedAccountCount() }
+  package func damagedCount() throws -> Int { try accounts.damagedAccountCount() }
 
   /// How many plain messages of an account haven't been sent yet; none of one that isn't found.
   package func unsentCount(_ reference: String?) throws -> Int {
@@ -132,7 +138,7 @@ package struct VaultAccounts: Sendable {
       guard VaultError(error).code == .notFound else { throw error }
       return 0
     }
-    return try vault.accounts.unsentPlainCount(record.id)
+    return try accounts.unsentPlainCount(record.id)
   }
 
   /// Ends the use of an account on this device; `forgets` also what came by it. Returns its address.
@@ -141,18 +147,18 @@ package struct VaultAccounts: Sendable {
     do { record = try find(reference) } catch {
       // Whose a damaged one is nobody can read: it is the one that isn't found.
       guard forgets, let reference, VaultError(error).code == .notFound else { throw error }
-      let count = try vault.accounts.forgetDamagedAccounts()
+      let count = try accounts.forgetDamagedAccounts()
       guard count > 0 else { throw error }
       return try address(reference).description
     }
-    if forgets { try vault.accounts.forgetAccount(record) } else { try vault.accounts.endAccount(record) }
+    if forgets { try accounts.forgetAccount(record) } else { try accounts.endAccount(record) }
     return record.address
   }
 
   /// Throws unless an account's password can be changed, before somebody is asked for a new one.
   package func checkPasswordChange(_ reference: String?) throws {
     let record = try find(reference)
-    guard try vault.accounts.accountPassword(record.id) != nil else { throw Self.isLoggedOut(record) }
+    guard try accounts.accountPassword(record.id) != nil else { throw Self.isLoggedOut(record) }
   }
 
   private static func isLoggedOut(_ record: AccountRecord) -> VaultError {
@@ -176,7 +182,7 @@ package struct VaultAccounts: Sendable {
           "it may have taken the new password before: then log in with it, `vault account login \(shellQuoted(record.address))`"
       )
     }
-    do { try vault.accounts.keepAccountPassword(record.id, password) } catch {
+    do { try accounts.keepAccountPassword(record.id, password) } catch {
       throw VaultError(
         VaultError(error).code,
         "the server has the new password, but it can't be kept here: \(VaultError(error).reason)",
@@ -192,11 +198,11 @@ package struct VaultAccounts: Sendable {
     _ record: AccountRecord, _ given: HeldSecret? = nil,
     _ body: @escaping @Sendable (XMPPConnection) async throws(XMPPError) -> Value
   ) async throws -> Value {
-    let kept = given == nil ? try vault.accounts.accountPassword(record.id) : nil
+    let kept = given == nil ? try accounts.accountPassword(record.id) : nil
     guard let password = given ?? kept else { throw Self.isLoggedOut(record) }
     return try await said(record.address) { () throws(XMPPError) in
       let account = try record.place
-      return try await within(Self.patience, vault.core.surroundings.sleep) { () throws(XMPPError) in
+      return try await within(Self.patience, core.surroundings.sleep) { () throws(XMPPError) in
         let connection = try await NetHelper.shared.connect(account, password: password.bytes)
         defer { connection.logout() }
         let value = try await body(connection)

@@ -51,12 +51,12 @@ extension AccountTests {
       try ada.vault.accounts.keepFriend(account, "bob@localhost") { $0.asks = true }
       let before = try ada.vault.accounts.friendRecords(account)
       // While a command accepts Bob, he accepts too, and Cy becomes a friend.
-      for name in ["bob", "cy"] { try ada.vault.keepContact(account, try contact(name, .both)) }
-      try ada.vault.keepRoster(account, [try contact("bob", .from)], since: before, stays: false)
+      for name in ["bob", "cy"] { try ada.vault.accounts.keepContact(account, try contact(name, .both)) }
+      try ada.vault.accounts.keepRoster(account, [try contact("bob", .from)], since: before, stays: false)
       #expect(try subscriptions() == [.both, .both])
       // Where nobody has listened, the answer counts.
       let known = try ada.vault.accounts.friendRecords(account)
-      try ada.vault.keepRoster(account, [try contact("bob", .from)], since: known, stays: false)
+      try ada.vault.accounts.keepRoster(account, [try contact("bob", .from)], since: known, stays: false)
       #expect(try subscriptions() == [.from])
     }
 
@@ -69,21 +69,21 @@ extension AccountTests {
       let contacts = try addresses.map {
         XMPPContact(address: try JID($0), name: nil, subscription: .both, isAsking: false)
       }
-      for contact in contacts { try ada.vault.keepContact(account, contact) }
+      for contact in contacts { try ada.vault.accounts.keepContact(account, contact) }
       let before = try ada.vault.accounts.friendRecords(account)
       try ada.vault.accounts.blockContact(account, addresses[0])
       try ada.vault.accounts.changeFriend(account, addresses[1]) { $0 = nil }
       // Whoever stays connected hears by itself that Cy was removed.
       let answer = stays ? [contacts[0]] : contacts
-      try ada.vault.keepRoster(account, answer, since: before, stays: stays)
+      try ada.vault.accounts.keepRoster(account, answer, since: before, stays: stays)
       #expect(try ada.vault.accounts.friendRecords(account).map(\.subscription) == [.blocked])
       // An answer that doesn't name whoever was blocked or has asked since forgets neither.
       try ada.vault.accounts.keepFriend(account, addresses[1]) { $0.asks = true }
-      try ada.vault.keepRoster(account, [], since: before, stays: stays)
+      try ada.vault.accounts.keepRoster(account, [], since: before, stays: stays)
       #expect(try ada.vault.accounts.friendRecords(account).count == 2)
       // Added again by another program.
       let known = try ada.vault.accounts.friendRecords(account)
-      try ada.vault.keepRoster(account, contacts, since: known, stays: stays)
+      try ada.vault.accounts.keepRoster(account, contacts, since: known, stays: stays)
       #expect(try ada.vault.accounts.friendRecords(account).map(\.subscription) == [.both, .both])
     }
 

@@ -79,7 +79,7 @@ extension AccountTests {
       let ada = try Person("Ada")
       try await ada.register(at: try ChatServer.shared(.prosody))
       _ = try await ada.accounts.addFriend("bob@localhost", name: "Bob", peer: nil)
-      _ = try ada.vault.sendPlain(held("hello"), to: "bob@localhost")
+      _ = try ada.accounts.sendPlain(held("hello"), to: "bob@localhost")
       let id = try #require(try ada.vault.accounts.currentAccount()?.id)
       _ = try ada.accounts.logout(nil, forgets: true)
       #expect(try ada.accounts.list() == [])

@@ -36,7 +36,7 @@ extension AccountTests {
       let account = try account
       let password = try #require(try ada.vault.accounts.accountPassword(account.id))
       let exchange = try await AccountExchange.open(
-        ada.vault, account, password: password, resource: nil, answers: true)
+        AccountRooms(ada.vault), account, password: password, resource: nil, answers: true)
       defer { exchange.connection.close() }
       try await body(exchange)
       exchange.count()

@@ -16,7 +16,8 @@ extension AccountTests {
     private func open(_ person: Person) async throws -> AccountExchange {
       let account = try #require(try person.vault.accounts.currentAccount())
       let password = try #require(try person.vault.accounts.accountPassword(account.id))
-      return try await AccountExchange.open(person.vault, account, password: password, resource: nil, answers: true)
+      return try await AccountExchange.open(
+        AccountRooms(person.vault), account, password: password, resource: nil, answers: true)
     }
 
     @Test(arguments: ChatServer.Kind.allCases)
@@ -26,7 +27,7 @@ extension AccountTests {
       let server = try ChatServer.shared(kind)
       let (ada, bob) = (try Person("Ada"), try Person("Bob"))
       for person in [ada, bob] { try await person.register(at: server) }
-      _ = try ada.vault.sendPlain(held("hello"), to: bob.address)
+      _ = try ada.accounts.sendPlain(held("hello"), to: bob.address)
       let account = try #require(try bob.vault.accounts.currentAccount())
       func say(_ count: Int) async throws {
         let to = ada.address
@@ -56,7 +57,7 @@ extension AccountTests {
     @Test func `where live texts have no name at all, the archive brings none of them again`() async throws {
       let (ada, bob) = (try Person("Ada"), try Person("Bob"))
       for person in [ada, bob] { try await person.register(at: ChatServer.shared(.prosody)) }
-      _ = try ada.vault.sendPlain(held("hello"), to: bob.address)
+      _ = try ada.accounts.sendPlain(held("hello"), to: bob.address)
       let from = try JID(bob.address)
       func message(_ archived: String? = nil) -> XMPPMessage {
         XMPPMessage(
@@ -92,7 +93,7 @@ extension AccountTests {
     private func reader(_ bob: Person) async throws -> (Person, AccountExchange) {
       let ada = try Person("Ada")
       for person in [ada, bob] { try await person.register(at: ChatServer.shared(.prosody)) }
-      _ = try ada.vault.sendPlain(held("hello"), to: bob.address)
+      _ = try ada.accounts.sendPlain(held("hello"), to: bob.address)
       return (ada, try await open(ada))
     }
 

@@ -20,7 +20,7 @@ extension AccountTests {
       let other = try IndependentClient(address: try JID(bob.address), name: bob.local, on: server)
       defer { other.kill() }
       try await ada.online {
-        let message = try ada.vault.sendPlain(held("hello <&> é"), to: bob.address)
+        let message = try ada.accounts.sendPlain(held("hello <&> é"), to: bob.address)
         #expect(!message.isSealed && message.contact == bob.address && message.state == "waiting")
         try await eventually("the answer comes") { try ada.received() == ["hello <&> é to you"] }
         try await eventually("it is confirmed") { try ada.state(message) == "delivered" }
@@ -33,13 +33,13 @@ extension AccountTests {
       let server = try ChatServer.shared(kind)
       let (ada, bob) = (try Person("Ada"), try Person("Bob"))
       for person in [ada, bob] { try await person.register(at: server) }
-      _ = try ada.vault.sendPlain(held("first"), to: bob.address)
+      _ = try ada.accounts.sendPlain(held("first"), to: bob.address)
       try await ada.online {
         try await eventually("it goes") { try ada.state(ada.vault.messages.messages()[0]) == "underway" }
       }
       // Another device of ada's takes what comes, and answers.
       try await bob.online {
-        _ = try bob.vault.sendPlain(held("second"), to: ada.address)
+        _ = try bob.accounts.sendPlain(held("second"), to: ada.address)
         try await eventually("it goes") { try bob.vault.messages.messages().first { $0.isMine }?.state == "underway" }
       }
       let account = try #require(try ada.vault.accounts.currentAccount())
@@ -64,14 +64,14 @@ extension AccountTests {
       let server = try ChatServer.shared(kind)
       let (ada, bob) = (try Person("Ada"), try Person("Bob"))
       for person in [ada, bob] { try await person.register(at: server) }
-      let first = try bob.vault.sendPlain(held("first"), to: ada.address)
+      let first = try bob.accounts.sendPlain(held("first"), to: ada.address)
       try await bob.exchanging { exchange in
         try await eventually("it goes") { try bob.state(first) == "underway" }
         // To somebody who isn't to be disturbed a server gives nothing, as to somebody who isn't quite there yet.
         try await exchange.connection.announce(priority: -1)
         try await exchange.reach()
         try await ada.online {
-          _ = try ada.vault.sendPlain(held("second"), to: bob.address)
+          _ = try ada.accounts.sendPlain(held("second"), to: bob.address)
           try await eventually("it comes") { try bob.received() == ["second"] }
         }
       }
@@ -83,7 +83,7 @@ extension AccountTests {
       let server = try ChatServer.shared(.prosody)
       let (ada, bob) = (try Person("Ada"), try Person("Bob"))
       for person in [ada, bob] { try await person.register(at: server) }
-      _ = try ada.vault.sendPlain(held("first"), to: bob.address)
+      _ = try ada.accounts.sendPlain(held("first"), to: bob.address)
       #expect(await AccountRound.run(ada.vault, limit: .seconds(60)).traffic.plainSent == 1)
       // More than a page, while another device of ada's is there.
       let (account, other) = (
@@ -117,7 +117,7 @@ extension AccountTests {
       let server = try ChatServer.shared(.prosody)
       let (ada, bob) = (try Person("Ada"), try Person("Bob"))
       for person in [ada, bob] { try await person.register(at: server) }
-      _ = try ada.vault.sendPlain(held("first"), to: bob.address)
+      _ = try ada.accounts.sendPlain(held("first"), to: bob.address)
       #expect(await AccountRound.run(ada.vault, limit: .seconds(60)).traffic.plainSent == 1)
       // As read from an archive: all stored now, and sent two days ago.
       let (account, day) = (try #require(try ada.vault.accounts.currentAccount()), Int64(86_400_000))
@@ -130,7 +130,7 @@ extension AccountTests {
       }
       #expect(
         try ada.vault.messages.plainDays(account: account.id, contact: bob.address) == [(now - 2 * day) / day: 1000])
-      _ = try bob.vault.sendPlain(held("today"), to: ada.address)
+      _ = try bob.accounts.sendPlain(held("today"), to: ada.address)
       try await ada.online {
         try await bob.online {
           try await eventually("today's comes") { try ada.received().contains("today") }
@@ -143,10 +143,10 @@ extension AccountTests {
       let server = try ChatServer.shared(kind)
       let (ada, bob) = (try Person("Ada"), try Person("Bob"))
       for person in [ada, bob] { try await person.register(at: server) }
-      _ = try ada.vault.sendPlain(held("first"), to: bob.address)
+      _ = try ada.accounts.sendPlain(held("first"), to: bob.address)
       try await ada.online {
         try await bob.online {
-          _ = try bob.vault.sendPlain(held("second"), to: ada.address)
+          _ = try bob.accounts.sendPlain(held("second"), to: ada.address)
           try await eventually("ada has it") { try ada.received() == ["second"] }
           try await eventually("hers goes") {
             try ada.vault.messages.messages().first { $0.isMine }.map { $0.state != "waiting" } == true
@@ -154,11 +154,11 @@ extension AccountTests {
         }
       }
       // With nothing that she has written, he would be a stranger.
-      _ = try ada.vault.sendPlain(held("kept"), to: bob.address)
+      _ = try ada.accounts.sendPlain(held("kept"), to: bob.address)
       for message in try ada.vault.messages.messages() where try ada.text(message) != "kept" {
         try ada.vault.messages.deleteMessage(message.number)
       }
-      _ = try bob.vault.sendPlain(held("third"), to: ada.address)
+      _ = try bob.accounts.sendPlain(held("third"), to: ada.address)
       _ = await AccountRound.run(bob.vault, limit: .seconds(20))
       let report = await AccountRound.run(ada.vault, limit: .seconds(20))
       #expect(report.problem == nil)
@@ -171,17 +171,17 @@ extension AccountTests {
       let server = try ChatServer.shared(.prosody)
       let (ada, eve) = (try Person("Ada"), try Person("Eve"))
       for person in [ada, eve] { try await person.register(at: server) }
-      _ = try eve.vault.sendPlain(held("buy this"), to: ada.address)
+      _ = try eve.accounts.sendPlain(held("buy this"), to: ada.address)
       try await eve.online {
         try await eventually("it goes") { try eve.state(eve.vault.messages.messages()[0]) == "underway" }
       }
       _ = await AccountRound.run(ada.vault, limit: .seconds(20))
       #expect(try ada.vault.messages.messages().isEmpty)
-      _ = try ada.vault.sendPlain(held("who are you?"), to: eve.address)
+      _ = try ada.accounts.sendPlain(held("who are you?"), to: eve.address)
       try await ada.online {
         try await eve.online {
           try await eventually("eve reads") { try eve.received() == ["who are you?"] }
-          _ = try eve.vault.sendPlain(held("eve"), to: ada.address)
+          _ = try eve.accounts.sendPlain(held("eve"), to: ada.address)
           try await eventually("ada reads") { try ada.received().contains("eve") }
         }
       }
@@ -190,13 +190,13 @@ extension AccountTests {
     @Test func `a text for nobody is lost, and that is said`() async throws {
       let ada = try Person("Ada")
       try await ada.register(at: try ChatServer.shared(.prosody))
-      let message = try ada.vault.sendPlain(held("hello"), to: "nobody-at-all@localhost")
+      let message = try ada.accounts.sendPlain(held("hello"), to: "nobody-at-all@localhost")
       try await ada.online { try await eventually("it comes back") { try ada.state(message) == "lost" } }
     }
 
     @Test func `a text that can't be sent is refused before it is kept`() async throws {
       let ada = try Person("Ada")
-      #expect { try ada.vault.sendPlain(held("hello"), to: "bob@localhost") } throws: {
+      #expect { try ada.accounts.sendPlain(held("hello"), to: "bob@localhost") } throws: {
         VaultError(known: $0)?.code == .notFound
       }
       try await ada.register(at: try ChatServer.shared(.prosody))
@@ -204,7 +204,7 @@ extension AccountTests {
         ("", "bob@localhost"), ("\u{1B}[2J", "bob@localhost"), ("a\u{FFFE}", "bob@localhost"), ("hello", ada.address),
         ("hello", "bob"),
       ] {
-        #expect { try ada.vault.sendPlain(held(text), to: to) } throws: { VaultError(known: $0)?.code == .usage }
+        #expect { try ada.accounts.sendPlain(held(text), to: to) } throws: { VaultError(known: $0)?.code == .usage }
       }
       #expect(try ada.vault.messages.messages().isEmpty)
     }

@@ -125,7 +125,7 @@ extension AccountTests {
         let account = try #require(try bob.vault.accounts.currentAccount())
         let password = try #require(try bob.vault.accounts.accountPassword(account.id))
         let exchange = try await AccountExchange.open(
-          bob.vault, account, password: password, resource: account.resource, answers: false)
+          AccountRooms(bob.vault), account, password: password, resource: account.resource, answers: false)
         let task = Task { await exchange.run() }
         try await eventually("the first come") { exchange.report.parcelsTaken > 0 }
         // Without a word to the server.

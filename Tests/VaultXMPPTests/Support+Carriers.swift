@@ -66,7 +66,7 @@ extension Person {
   ) async throws {
     let (account, password) = try credentials()
     let exchange = try await AccountExchange.open(
-      vault, account, password: password, resource: account.resource, answers: false, memory: memory)
+      AccountRooms(vault), account, password: password, resource: account.resource, answers: false, memory: memory)
     let task = Task { await exchange.run() }
     let result: Result<Void, any Error>
     do { result = .success(try await body(exchange)) } catch { result = .failure(error) }

@@ -33,7 +33,7 @@ extension AccountTests {
     @Test(arguments: ChatServer.Kind.allCases)
     func `a text of more than 64 KiB and one with a subject come whole`(_ kind: ChatServer.Kind) async throws {
       let (ada, bob) = try await people(at: try ChatServer.shared(kind))
-      _ = try ada.vault.sendPlain(held("first"), to: bob.address)
+      _ = try ada.accounts.sendPlain(held("first"), to: bob.address)
       let (to, long) = (try JID(ada.address), String(repeating: "line\n", count: 20_000))
       try await ada.online {
         try await speak(bob) { (connection) throws(XMPPError) in
@@ -61,7 +61,7 @@ extension AccountTests {
     ) async throws {
       let (ada, bob) = try await people(at: try ChatServer.shared(kind))
       _ = try await bob.accounts.addFriend(ada.address, name: nil, peer: nil)
-      _ = try bob.vault.sendPlain(held("it is me, from the station"), to: ada.address)
+      _ = try bob.accounts.sendPlain(held("it is me, from the station"), to: ada.address)
       #expect(await AccountRound.run(bob.vault, limit: .seconds(60)).problem == nil)
       let report = await AccountRound.run(ada.vault, limit: .seconds(60)) {
         (try? ada.received())?.isEmpty == false
@@ -98,7 +98,7 @@ extension AccountTests {
       _ kind: ChatServer.Kind
     ) async throws {
       let (ada, bob) = try await people(at: try ChatServer.shared(kind))
-      _ = try ada.vault.sendPlain(held("hello"), to: bob.address)
+      _ = try ada.accounts.sendPlain(held("hello"), to: bob.address)
       _ = try await ada.accounts.addFriend(bob.address, name: nil, peer: nil)
       try await ada.online {
         try await bob.online {
@@ -107,7 +107,7 @@ extension AccountTests {
           try await eventually("both are friends") { try ada.accounts.friends().first?.subscription == "both" }
           try await ada.accounts.removeFriend(bob.address)
           #expect(try ada.accounts.friends().map(\.subscription) == ["blocked"])
-          _ = try bob.vault.sendPlain(held("why?"), to: ada.address)
+          _ = try bob.accounts.sendPlain(held("why?"), to: ada.address)
           // He asks to be a friend again.
           try await eventually("bob has lost a friend") { try bob.accounts.friends().first?.subscription != "both" }
           _ = try await bob.accounts.addFriend(ada.address, name: nil, peer: nil)
@@ -121,7 +121,7 @@ extension AccountTests {
       #expect(try ada.vault.accounts.accountTraffic(account.id)?.passedOver ?? 0 >= 1)
       // Blocked by this program, and until its user writes to it.
       #expect(throws: VaultError.self) { try ada.accounts.unblockFriend("nobody@localhost") }
-      _ = try ada.vault.sendPlain(held("come back"), to: bob.address)
+      _ = try ada.accounts.sendPlain(held("come back"), to: bob.address)
       #expect(try ada.accounts.friends() == [])
       try await speak(bob) { (connection) throws(XMPPError) in
         try await connection.send("here I am", to: try JID(ada.address), id: "back")
@@ -135,7 +135,7 @@ extension AccountTests {
       _ kind: ChatServer.Kind
     ) async throws {
       let (ada, bob) = try await people(at: try ChatServer.shared(kind))
-      _ = try ada.vault.sendPlain(held("first"), to: bob.address)
+      _ = try ada.accounts.sendPlain(held("first"), to: bob.address)
       try await ada.online {
         try await eventually("it goes") { try ada.vault.messages.messages().first?.state != "waiting" }
         let to = try JID(bob.address)
@@ -154,7 +154,7 @@ extension AccountTests {
     @Test(arguments: ChatServer.Kind.allCases)
     func `texts stay at the server while as much of the disk is to stay free`(_ kind: ChatServer.Kind) async throws {
       let (ada, bob) = try await people(at: try ChatServer.shared(kind))
-      _ = try ada.vault.sendPlain(held("hello"), to: bob.address)
+      _ = try ada.accounts.sendPlain(held("hello"), to: bob.address)
       _ = await AccountRound.run(ada.vault, limit: .seconds(60))
       _ = try ada.vault.core.set("keep-free", to: "100000T")
       let to = try JID(ada.address)
@@ -178,7 +178,7 @@ extension AccountTests {
         try await eventually("connected") { try ada.accounts.list().first?.connection?.state == .connected }
         _ = try ada.vault.core.set("pigeons-only", to: "on")
         try await eventually("not connected") { try ada.accounts.list().first?.connection == nil }
-        #expect { try ada.vault.sendPlain(held("hello"), to: bob.address) } throws: {
+        #expect { try ada.accounts.sendPlain(held("hello"), to: bob.address) } throws: {
           VaultError(known: $0)?.code == .refused
         }
         #expect(try ada.vault.messages.messages().isEmpty)
@@ -191,7 +191,7 @@ extension AccountTests {
       let (ada, bob) = try await people(at: try ChatServer.shared(.prosody))
       let account = try #require(try ada.vault.accounts.currentAccount())
       #expect(try ada.accounts.list().first?.traffic == nil)
-      _ = try ada.vault.sendPlain(held("12345"), to: bob.address)
+      _ = try ada.accounts.sendPlain(held("12345"), to: bob.address)
       _ = await AccountRound.run(ada.vault, limit: .seconds(60))
       try await speak(bob) { (connection) throws(XMPPError) in
         try await connection.send("123", to: try JID(ada.address), id: "three")

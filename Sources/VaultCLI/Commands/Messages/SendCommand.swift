@@ -113,7 +113,7 @@ struct SendCommand: OpenedCommand {
       throw VaultError(.usage, "the message is empty; nothing was sent")
     }
     sayKeeping()
-    let kept = try vault.sendPlain(text, to: peer)
+    let kept = try VaultAccounts(vault).sendPlain(text, to: peer)
     console.caution("it isn't sealed: the servers on its way can read it")
     return kept
   }

@@ -2,7 +2,7 @@ import SecretVault
 import VaultStore
 import XMPPRequests
 
-extension Vault {
+extension Accounts {
   /// Keeps an account's contacts as the server has them. Those that wait to be accepted aren't among them.
   ///
   /// `before` is what was known before the server was asked: nobody is forgotten, or unblocked, by an answer that may
@@ -11,7 +11,7 @@ extension Vault {
   func keepRoster(_ account: [UInt8], _ contacts: [XMPPContact], since before: [FriendRecord], stays: Bool) throws {
     let named = Set(contacts.map(\.address.description))
     for former in before where !named.contains(former.address) {
-      try accounts.changeFriend(account, former.address) { friend in
+      try changeFriend(account, former.address) { friend in
         guard let known = friend, known.isAs(former), !known.asks, known.subscription != .blocked else { return }
         friend = nil
       }
@@ -22,7 +22,7 @@ extension Vault {
         let address = contact.address.description
         // Another program has added it again.
         if known[address]?.subscription == .blocked {
-          try accounts.unblockContact(account, address)
+          try unblockContact(account, address)
           known[address] = nil
         }
         if stays { try keepContact(account, contact) } else { try keepContact(account, contact, ifAs: known[address]) }
@@ -36,24 +36,24 @@ extension Vault {
   func keepContact(_ account: [UInt8], _ contact: XMPPContact) throws {
     let address = contact.address.description
     guard contact.subscription != .remove else {
-      return try accounts.changeFriend(account, address) { friend in
+      return try changeFriend(account, address) { friend in
         guard friend?.subscription != .blocked else { return }
         guard friend?.asks == true else { return friend = nil }
         friend?.subscription = .none
         friend?.presence = nil
       }
     }
-    try accounts.keepFriend(account, address) { $0.take(contact) }
+    try keepFriend(account, address) { $0.take(contact) }
   }
 
   /// The same where it is still known as it was, or still unknown.
   private func keepContact(_ account: [UInt8], _ contact: XMPPContact, ifAs former: FriendRecord?) throws {
     let address = contact.address.description
     if let former {
-      try accounts.changeFriend(account, address) { if $0?.isAs(former) == true { $0?.take(contact) } }
+      try changeFriend(account, address) { if $0?.isAs(former) == true { $0?.take(contact) } }
     } else {
       let unknown = FriendRecord(account: account, address: address)
-      try accounts.keepFriend(account, address) { if $0.isAs(unknown) { $0.take(contact) } }
+      try keepFriend(account, address) { if $0.isAs(unknown) { $0.take(contact) } }
     }
   }
 }

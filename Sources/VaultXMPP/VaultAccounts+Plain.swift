@@ -4,11 +4,11 @@ package import VaultProtocol
 import VaultStore
 import XMPPRequests
 
-extension Vault {
+extension VaultAccounts {
   /// Keeps a text for somebody without a vault, to be sent as it is by the account in use: servers can read it. Asks
   /// nobody.
   package func sendPlain(_ text: HeldSecret, to reference: String) throws -> MessageSummary {
-    let account = try VaultAccounts(self).find(nil)
+    let account = try find(nil)
     guard !accounts.leavesServersOut() else {
       throw VaultError(
         .refused, "the setting pigeons-only is on, and a plain text goes through servers; nothing was sent",
