@@ -7,16 +7,6 @@ extension VaultDatabase {
     try read { db in try self.tombstone(id, db) }
   }
 
-  /// Lets a deleted secret come back: only on the user's word.
-  package func removeTombstone(_ id: [UInt8]) throws(StoreError) {
-    try write { db in
-      let lock = try companions.lock()
-      defer { withExtendedLifetime(lock) {} }
-      try companions.remove(id)
-      try db.run("DELETE FROM tombstones WHERE secret_id = ?", [id.blob])
-    }
-  }
-
   func tombstone(_ id: [UInt8], _ db: Database) throws -> Int64? {
     guard
       let columns = try db.stored(
