@@ -46,7 +46,7 @@ package final class Vault: Sendable {
     checking = Checking(core, directory, introductions, links, recovering)
     items = Items(core, directory, introductions, links, post, sharing, recovering)
     intake = Intake(core, introductions, post, messages, sharing, items)
-    meetings = Meetings(core, directory, links, carrying, accounts, post, intake)
+    meetings = Meetings(core, directory, links, carrying, post, intake)
     answering = Answering(
       core, directory, introductions, trust, letters, carrying, post, messages, consent, items, meetings)
     overview = Overview(core, directory, post, consent, sharing, items)

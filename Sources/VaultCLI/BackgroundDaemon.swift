@@ -93,9 +93,7 @@ struct BackgroundDaemon {
     while waiting.contains(where: { $0.fd >= 0 }) {
       guard poll(&waiting, 2, -1) > 0 else { continue }
       for stream in 0...1 where waiting[stream].revents != 0 {
-        let bytes = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
-          count = max(0, read(waiting[stream].fd, buffer.baseAddress, buffer.count))
-        }
+        let bytes = ChildProcess.receive(waiting[stream].fd, atMost: 4096)
         if bytes.isEmpty { waiting[stream].fd = -1 }
         if stream == 0 { try? Console.write(bytes, to: STDERR_FILENO) } else { line += bytes }
       }

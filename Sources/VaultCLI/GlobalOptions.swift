@@ -25,7 +25,7 @@ struct GlobalOptions: ParsableArguments {
 struct UnlockOptions: ParsableArguments {
   @Option(
     name: .customLong("passphrase-fd"),
-    help: ArgumentHelp("Read the passphrase from this open descriptor.", valueName: "n"))
+    help: ArgumentHelp("Read the passphrase from this open descriptor.", valueName: "n"), transform: digits)
   var passphraseDescriptor: Int32?
 
   @Option(

@@ -202,6 +202,7 @@ package final class GroupRounds: GroupLetterTaker {
   private enum Outcome {
     case notYet
     case madeRoom
+    case tooLong
     case done(ReceiveReport, hasUnsent: Bool)
     case failed
   }
@@ -222,7 +223,8 @@ package final class GroupRounds: GroupLetterTaker {
       plan.hadParcels = hasParcels ? min(plan.hadParcels + 1, Self.roundsInVain) : 0
       var pause = Self.pauses.idle
       switch outcome {
-      case .notYet: break
+      // Servers that hang would have one such round after the other.
+      case .notYet, .tooLong: break
       case .madeRoom: pause = 1
       case .done(let report, let hasUnsent):
         plan.isFirst = false
@@ -249,25 +251,19 @@ package final class GroupRounds: GroupLetterTaker {
       groups.know(facts)
       guard let lock = try GroupLock.take(folder, for: "vault daemon") else { return .madeRoom }
       // All of it: what is taken when the group is opened may be much, too.
-      let (whole, isCutShort) = await withTaskGroup(of: Result<Outcome, VaultError>?.self) { tasks in
+      let first = await withTaskGroup(of: Result<Outcome, VaultError>.self) { tasks in
         tasks.addTask { await self.work(name, lock, isFirst: isFirst) }
         tasks.addTask {
-          var turns = Int(Self.roundLimit / .milliseconds(100))
-          while turns > 0, !GroupLock.isWanted(folder) {
+          for _ in 0..<Int(Self.roundLimit / .milliseconds(100)) {
+            guard !GroupLock.isWanted(folder) else { return .success(.madeRoom) }
             do { try await sleep(.milliseconds(100)) } catch { break }
-            turns -= 1
           }
-          return nil
+          return .success(.tooLong)
         }
-        var (whole, isCutShort): (Result<Outcome, VaultError>?, Bool) = (nil, false)
-        while let result = await tasks.next() {
-          if let result { whole = result } else if whole == nil { isCutShort = true }
-          tasks.cancelAll()
-        }
-        return (whole, isCutShort)
+        defer { tasks.cancelAll() }
+        return await tasks.next()
       }
-      if isCutShort, !Task.isCancelled { return .madeRoom }
-      return try whole?.get() ?? .madeRoom
+      return try first?.get() ?? .tooLong
     } catch {
       if !Task.isCancelled, VaultError(error).code != .notFound, isNews(VaultError(error).reason, of: name) {
         log.warning("a group can't be kept in step: \(VaultError(error).reason)")

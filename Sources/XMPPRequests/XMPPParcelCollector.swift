@@ -97,13 +97,6 @@ package struct XMPPParcelCollector: Sendable {
     return Parcel(id: part.id, from: part.from, bytes: bytes, carriage: part.carriage)
   }
 
-  /// Forgets what waits of a sender, or of all.
-  package mutating func forget(_ sender: JID? = nil) {
-    for sender in sender.map({ [$0.bare] }) ?? Array(senders.keys) {
-      for id in senders[sender]?.partials.keys.map({ $0 }) ?? [] { remove(id, of: sender) }
-    }
-  }
-
   private mutating func remove(_ id: String, of sender: JID) {
     guard let gone = senders[sender]?.partials.removeValue(forKey: id) else { return }
     senders[sender]?.size -= gone.size

@@ -212,6 +212,16 @@ extension VaultTests {
       #expect(ben.reason == "sent a damaged piece (number 1) of the file")
     }
 
+    @Test func `an end of pieces that weren't asked for is no word on the fragment`() async throws {
+      let (header, cleo) = (header, world[2])
+      let ben = try await check { session, asked, proof, ben in
+        try await Self.answer(session, header, asked, proof, by: ben, to: cleo)
+        _ = try await session.expect(DrillPieceRequest.self)
+        try await session.send(DrillPiecesEnd(request: asked.request + 1, refusal: .fragmentDamaged))
+      }
+      #expect(ben.reason == LinkFailure.notAsked.reason && ben.hasProvedShare == false)
+    }
+
     @Test func `a damaged fragment of one secret doesn't spoil the drill of another`() async throws {
       let second = try await world.share(randomBytes(100), threshold: 2, to: [1, 2], description: "second").id
       let first = header.id.description

@@ -307,6 +307,17 @@ extension VaultTests {
       #expect(none?.code == .wrongPassword)
     }
 
+    @Test(arguments: [false, true])
+    func `public words have their limit whether the item is kept or not`(keeps: Bool) async throws {
+      let items = world[0].vault.items
+      let path = try world.scratch.write([1, 2, 3], as: "worded")
+      for (count, isTaken) in [(ItemHeader.descriptionByteLimit, true), (ItemHeader.descriptionByteLimit + 1, false)] {
+        let request = ItemRequest(source: .file(path: path), description: String(repeating: "x", count: count))
+        let failure = await refusal { _ = try await items.encryptInMemory(request, under: "family", keeps: keeps) }
+        #expect(isTaken ? failure == nil : failure?.reason.hasPrefix("public words can have at most") == true)
+      }
+    }
+
     @Test func `a copy under another key keeps contents, name and password`() async throws {
       _ = try await world[0].vault.items.createKey(named: "other", threshold: 2, recipients: ["dan"]) { _ in }
       let bytes = randomBytes(100_000)

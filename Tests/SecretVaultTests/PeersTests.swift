@@ -21,6 +21,16 @@ extension VaultTests {
       #expect(try cards.map { try world[0].vault.trust.addPeer($0, name: nil).peer.name } == ["Bob", "Bob-2", "Bob-3"])
     }
 
+    @Test func `a long label that is taken is cut for the number behind it`() throws {
+      let world = try TestWorld(1, everybodyMeets: false)
+      let label = String(repeating: "é", count: 32)
+      let cards = try (0..<10).map { _ in try Identity.generate().card(label: label, serial: 1) }
+      let names = try cards.map { try world[0].vault.trust.addPeer($0, name: nil).peer.name }
+      let short = String(repeating: "é", count: 30)
+      #expect(names.first == label && names[1] == short + "é-2" && names.last == short + "-10")
+      #expect(names.allSatisfy { $0.utf8.count <= 64 })
+    }
+
     @Test func `a name that is taken is refused when it was asked for`() async throws {
       let world = try TestWorld(3, everybodyMeets: false)
       try world[0].meets(world[1])

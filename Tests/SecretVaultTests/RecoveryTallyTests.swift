@@ -10,7 +10,7 @@ import Testing
   }
 
   @Test func `two holders of one name are counted as two`() throws {
-    var tally = RecoveryTally(need: 3, hasOwnShare: true)
+    var tally = RecoveryTally(need: 3)
     tally.answered(try holder(1))
     tally.failed(try holder(2), LinkFailure(.unreachable, "unreachable"))
     #expect(tally.have == 2 && tally.outcomes.map(\.state) == [.answered, .unreachable])

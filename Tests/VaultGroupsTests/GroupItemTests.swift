@@ -64,7 +64,7 @@ import Testing
     try await meet([1, 0, 1])
     for number in 0..<2 { #expect(try ids(number) == [change.new.id]) }
     #expect(try await text(change.new.id, by: 0) == "second")
-    _ = try await house[0].groups.delete(change.new.id)
+    _ = try await house[0].groups.delete(house[0].vault.items.deletableItem(change.new.id))
     #expect(try ids(0).isEmpty)
     try await meet([0, 1])
     #expect(try ids(1).isEmpty)
@@ -162,7 +162,7 @@ import Testing
     _ = try await house[1].groups.add(item.id, to: family(1))
     try await meet()
     #expect(try await house[0].groups.groups(ofItem: item.id).isEmpty)
-    let (reports, foreign) = try await house[0].groups.delete(item.id)
+    let (reports, foreign) = try await house[0].groups.delete(house[0].vault.items.deletableItem(item.id))
     #expect(reports.isEmpty && foreign.map(\.name) == ["Family"])
     try await meet()
     #expect(try ids(1) == [item.id])

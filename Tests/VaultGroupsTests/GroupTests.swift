@@ -83,6 +83,20 @@ import VaultProtocol
     #expect(try await status.name == "Family")
   }
 
+  @Test func `a round that takes too long has the next one after the usual wait`() async throws {
+    let house = try House("ann")
+    _ = try await house[0].groups.create(house.plan("Family"))
+    let slow = SlowConnector(house.clock)
+    let rounds = GroupRounds(VaultGroups(house[0].vault, classes: [], connector: slow))
+    let work = Task { await rounds.run() }
+    defer { work.cancel() }
+    await slow.wasAsked()
+    house.clock.pass(.milliseconds(100))
+    let end = await slow.wasGivenUp()
+    house.clock.pass(.seconds(1))
+    #expect(await slow.wasAsked(after: end) >= end + 30_000)
+  }
+
   @Test func `that too little of the disk is free is in the log once, until it has changed`() async throws {
     let house = try House("ann")
     let (ann, log) = (house[0], house.log)
@@ -168,24 +182,37 @@ import VaultProtocol
 
 /// Servers that never answer.
 private final class SlowConnector: GroupServerConnector {
-  private let (asked, continuation) = AsyncStream.makeStream(of: Void.self)
+  /// When it was asked, and when it was given up.
+  private let (asked, continuation) = AsyncStream.makeStream(of: Double.self)
+  private let (ended, ending) = AsyncStream.makeStream(of: Double.self)
   private let clock: TestClock
 
   init(_ clock: TestClock) { self.clock = clock }
 
   func wasAsked() async { for await _ in asked { return } }
 
+  func wasAsked(after end: Double) async -> Double {
+    for await time in asked where time > end { return time }
+    return end
+  }
+
+  func wasGivenUp() async -> Double {
+    for await time in ended { return time }
+    return 0
+  }
+
   func server(at address: String) throws(GroupServerError) -> any GroupServer {
-    Slow(continuation: continuation, clock: clock)
+    Slow(continuation: continuation, ending: ending, clock: clock)
   }
 
   private struct Slow: GroupServer {
-    let continuation: AsyncStream<Void>.Continuation
+    let continuation: AsyncStream<Double>.Continuation
+    let ending: AsyncStream<Double>.Continuation
     let clock: TestClock
 
     private func hang<Value>() async throws(GroupServerError) -> Value {
-      continuation.yield()
-      try? await clock.sleep(for: .seconds(60))
+      if !Task.isCancelled { continuation.yield(clock.monotonic) }
+      do { try await clock.sleep(for: .seconds(60)) } catch { ending.yield(clock.monotonic) }
       throw .unreachable(reason: "too slow")
     }
 

@@ -107,7 +107,6 @@ import Testing
     #expect(throws: StoreError.self) { try database.peer(named: "alice") }
     #expect(throws: StoreError.self) { try database.peer(alice.digest) }
     #expect(throws: StoreError.self) { try database.peer(noiseKey: alice.noiseKey) }
-    #expect(throws: StoreError.self) { try database.peer(signingKey: alice.signingKey) }
     #expect(throws: StoreError.self) { try database.updatePeer(alice.digest) { $0.name = "eve" } }
     var mark = TrustMark()
     #expect(throws: StoreError.self) { try database.isPeer(alice.digest, mark: &mark) }

@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  private func content(_ record: ParcelRecord) -> [UInt8] { Array("content of \(record.id)".utf8) }
+  private func content(_ record: ParcelRecord) -> [UInt8] { Array("content of \(hexadecimal(record.id))".utf8) }
 
   private func sealedSecret(_ record: ParcelRecord) throws -> [UInt8] {
     let row = try database.read { db in

@@ -14,7 +14,6 @@ import Testing
     try database.addPeer(samplePeer("Bob"), beaconKey: nil)
     #expect(try database.peer(alice.digest) == alice)
     #expect(try database.peer(noiseKey: alice.noiseKey) == alice)
-    #expect(try database.peer(signingKey: alice.signingKey) == alice)
     #expect(try database.peer(named: alice.name) == alice)
     #expect(try database.peer(named: "Carol") == nil)
     #expect(try database.peers().map(\.name) == [alice.name, "Bob"].sorted())
@@ -164,9 +163,11 @@ import Testing
     let database = try home.makeDatabase()
     let alice = try samplePeer("Alice")
     try database.addPeer(alice, beaconKey: nil)
-    try database.touchPeer(alice.digest, at: 500)
-    try database.touchPeer(alice.digest, at: 400)
-    #expect(try database.peer(alice.digest)?.lastSeenAt == 500)
+    for time in [500, 400] as [Int64] {
+      database.notePeerSeen(alice.digest, at: time)
+      try database.flushAudit()
+    }
+    #expect(try home.reopen().peer(alice.digest)?.lastSeenAt == 500)
   }
 
   @Test(arguments: [

@@ -13,7 +13,8 @@ import Testing
     async let other: Void = expectWrites(home.path)
     for number in 0..<200 {
       try database.setMeta("parent \(number)", to: [1])
-      try database.touchPeer(digest("Alice"), at: Int64(number))
+      database.notePeerSeen(try digest("Alice"), at: Int64(number))
+      try database.flushAudit()
       _ = try database.peers()
     }
     await other

@@ -148,7 +148,10 @@ import Testing
       Issue.record("it isn't deleted")
       return
     }
-    try database.removeTombstone(sampleID(1))
+    try database.write { db in
+      try database.companions.remove(sampleID(1))
+      try db.execute(sql: "DELETE FROM tombstones")
+    }
     try database.deleteAgain(found)
     #expect(try database.tombstone(sampleID(1)) == nil)
     try deposit(1, in: database)

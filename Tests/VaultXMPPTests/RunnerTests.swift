@@ -153,8 +153,7 @@ extension Person {
   /// Lets what waits for the receipt of a message be sent again at once: as if its time had come.
   func sendAgain(_ message: MessageSummary) throws {
     let digest = try vault.accounts.peerDigest(message.peer ?? "")
-    for record in try vault.core.database.parcels(toPeer: digest, [.posted, .waiting])
-    where record.direction == .message {
+    for record in try vault.core.database.parcels(.message, [.posted, .waiting]) where record.peer == digest {
       guard let last = record.handedOver[.account], vault.core.surroundings.now() - last > 500 else { continue }
       var again = record
       again.handedOver[.account] = nil

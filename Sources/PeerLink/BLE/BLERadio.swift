@@ -47,7 +47,7 @@ package final class StopSignal: Sendable {
   /// Whether it is time, or becomes so within a while.
   func isRaised(within milliseconds: Int64 = 0) -> Bool {
     var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return poll(&wait, 1, Int32(clamping: milliseconds)) != 0
+    return poll(&wait, 1, Int32(clamping: milliseconds)) > 0
   }
 }
 

@@ -119,6 +119,7 @@ extension DrillAsker: Asker {
       let received = try await conversation.receiveAny()
       if received.type == MessageType.drillPiecesEnd.rawValue {
         let end = try conversation.parse(received, as: DrillPiecesEnd.self)
+        guard end.request == id else { throw .notAsked }
         return .refused(end.refusal ?? .fragmentDamaged)
       }
       let piece = try conversation.parse(received, as: DrillPiece.self)

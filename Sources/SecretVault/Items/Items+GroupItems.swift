@@ -18,7 +18,7 @@ extension Items {
       if let record, record.state != .arriving, record.keyID == entry.keyID { item = try summary(record) }
       let isAside = try Self.isAside(entry)
       return GroupItem(
-        slot: entry.slot.description, id: entry.itemID.description, keyID: entry.keyID.description, item: item,
+        slot: hexadecimal(entry.slot), id: hexadecimal(entry.itemID), keyID: entry.keyID.description, item: item,
         key: secret.map(Self.keyName) ?? entry.keyID.abbreviation, isKeyHeld: Self.isHeldKey(secret),
         changedAt: entry.changedAt, isShared: entry.placing != .foreign, isAside: isAside,
         counts: isAside ? counting[Self.family(entry.slot)].map { hexadecimal($0.itemID) } : nil)

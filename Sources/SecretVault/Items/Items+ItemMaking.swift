@@ -122,7 +122,7 @@ extension Items {
 
   // MARK: - Parts
 
-  private static func checkDescription(_ request: ItemRequest) throws {
+  static func checkDescription(_ request: ItemRequest) throws {
     guard let description = request.description else { return }
     guard description.utf8.count <= ItemHeader.descriptionByteLimit, !description.utf8.contains(0) else {
       throw VaultError(.usage, "public words can have at most \(ItemHeader.descriptionByteLimit) bytes")

@@ -19,6 +19,7 @@ extension Items {
       let item = try await addItem(request, under: key, access: access)
       return try itemBytes(openableItem(item.id))
     }
+    try Self.checkDescription(request)
     let record = try resolveKey(key)
     let plaintext = try ItemPlaintext(request, stagingFolder: folders.stagingPath)
     let keys = try await itemKeySource(record, usesPublicHalf: request.usesPublicHalf, access)

@@ -73,7 +73,7 @@ package final class Items: Room {
       }
     let isSealed = if case .sealed = header.mode { true } else { false }
     return ItemSummary(
-      id: header.id.description, keyID: record.keyID.description, key: key, name: label?.name,
+      id: hexadecimal(header.id), keyID: record.keyID.description, key: key, name: label?.name,
       kind: label?.kind.map { SecretList.kind($0) }, mediaType: label?.mediaType, byteCount: label?.byteCount,
       itemByteCount: header.itemByteCount, hasPassword: label?.hasPassword,
       description: header.description.isEmpty ? nil : header.description, state: state, origin: origin,

@@ -104,13 +104,13 @@ struct CourierDesk: Sendable {
   /// Peers that may be met again: for others no parcel is carried.
   private static func people(
     _ room: Meetings, _ encounters: Encounters, at now: Int64
-  ) throws -> [RecipientLookup.Person] {
-    var people: [RecipientLookup.Person] = []
+  ) throws -> [Digest: DeviceKey] {
+    var people: [Digest: DeviceKey] = [:]
     let peers = try room.database.peers()
     room.carrying.memory.notePeers(Set(peers.map(\.digest)))
     for peer in peers where people.count < peopleLimit {
       let device = try Carrying.device(peer.digest)
-      if encounters.predictability(of: device, at: now) > 0 { people.append((peer.digest, device)) }
+      if encounters.predictability(of: device, at: now) > 0 { people[peer.digest] = device }
     }
     return people
   }

@@ -23,7 +23,6 @@ final class MeetingRounds: Sendable {
   private static let refreshment = 30_000.0
   /// Between two times of listening.
   private static let pause = Duration.seconds(20)
-  private static let limit = 8192
 
   private struct Survey: Sendable {
     var peers: [PeerRecord] = []
@@ -49,9 +48,7 @@ final class MeetingRounds: Sendable {
     var known: Set<String> = []
     /// Whether somebody is to be looked for at all.
     var hasReason = false
-    /// Recipients of carried parcels, as far as they are known.
-    var recipients: [CopyKey: Digest?] = [:]
-    var people: Set<Digest> = []
+    var search = CarriedSearch()
   }
 
   private let room: Meetings
@@ -139,9 +136,8 @@ final class MeetingRounds: Sendable {
     let carried = try room.carrying.readCourier().satchel.parcels.values.filter {
       $0.header.expiresAt > now && !$0.isHandedOver
     }
-    return state.withLock { state in
-      carried.contains { parcel in state.recipients[parcel.header.copy].flatMap { $0 } == peer }
-    }
+    var search = state.withLock { $0.search }
+    return carried.contains { search.recipient(of: $0.header) == peer }
   }
 
   // MARK: - What there is
@@ -171,25 +167,13 @@ final class MeetingRounds: Sendable {
     guard room.carrying.carryingLimits().isOn else { return survey }
     let carried = courier.satchel.parcels.values.filter { $0.header.expiresAt > now && !$0.isHandedOver }
     survey.hasCargo = survey.hasCargo || !carried.isEmpty
-    for (copy, recipient) in recipients(of: carried.map(\.header), among: survey.peers) {
-      survey.waiting[recipient, default: []].insert(copy.bytes)
+    var search = state.withLock { $0.search }
+    search.begin(Set(survey.peers.map(\.digest)), carried.map(\.header))
+    for header in carried.map(\.header) {
+      guard let recipient = search.recipient(of: header) else { continue }
+      survey.waiting[recipient, default: []].insert(header.copy.bytes)
     }
+    state.withLock { [search] in $0.search = search }
     return survey
-  }
-
-  /// Each parcel is compared with each peer once.
-  private func recipients(of headers: [ParcelHeader], among peers: [PeerRecord]) -> [(CopyKey, Digest)] {
-    let people = Set(peers.map(\.digest))
-    var known = state.withLock { state in
-      if state.people != people || state.recipients.count > Self.limit { state.recipients = [:] }
-      state.people = people
-      return state.recipients
-    }
-    for header in headers where known[header.copy] == nil {
-      known[header.copy] = .some(people.first { CourierDesk.isFor($0, header) })
-    }
-    let all = known
-    state.withLock { $0.recipients = all }
-    return headers.compactMap { header in all[header.copy].flatMap { $0 }.map { (header.copy, $0) } }
   }
 }

@@ -15,31 +15,6 @@ package struct CarriedPost: Hashable, Sendable {
   package let hops: UInt8
 }
 
-/// Finds peers with known accounts for which this device carries parcels, once for each parcel.
-package struct CarriedSearch: Sendable {
-  private var people: Set<Digest> = []
-  private var recipients: [CopyKey: Digest] = [:]
-  private var foreign: Set<CopyKey> = []
-
-  package init() {}
-
-  /// Forgets what isn't carried any more, and everything if `people` has changed.
-  mutating func begin(_ people: Set<Digest>, _ carried: [CopyKey: CarriedParcel]) {
-    if people != self.people { self = CarriedSearch() }
-    self.people = people
-    recipients = recipients.filter { carried[$0.key] != nil }
-    foreign = foreign.filter { carried[$0] != nil }
-  }
-
-  mutating func recipient(of header: ParcelHeader) -> Digest? {
-    if let known = recipients[header.copy] { return known }
-    guard !foreign.contains(header.copy) else { return nil }
-    let recipient = people.first { CourierDesk.isFor($0, header) }
-    if let recipient { recipients[header.copy] = recipient } else { foreign.insert(header.copy) }
-    return recipient
-  }
-}
-
 /// A carrier that reaches a server needn't wait until it meets the recipient.
 extension Meetings {
   /// Most bytes of a parcel that is left at a server, and of all that are handed out at a time: others' parcels may take neither much of a slow
@@ -68,7 +43,7 @@ extension Meetings {
     guard !carried.isEmpty else { return [] }
     courier.limits = carrying.carryingLimits()
     let addresses = try database.peerAddresses()
-    search.begin(Set(addresses.filter { Accounts.isAddress($0.value) }.keys), carried)
+    search.begin(Set(addresses.filter { Accounts.isAddress($0.value) }.keys), carried.values.map(\.header))
     let copies = courier.deposits(
       carrying.deviceCondition(), at: environment.now(),
       isReachable: { $0.size <= bytes && !except.contains($0.copy.bytes) && search.recipient(of: $0) != nil })

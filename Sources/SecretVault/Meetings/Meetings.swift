@@ -7,19 +7,16 @@ package final class Meetings: Room {
   let directory: Directory
   let links: Links
   let carrying: Carrying
-  let accounts: Accounts
   let post: Post
   let intake: Intake
 
   init(
-    _ core: VaultCore, _ directory: Directory, _ links: Links, _ carrying: Carrying, _ accounts: Accounts, _ post: Post,
-    _ intake: Intake
+    _ core: VaultCore, _ directory: Directory, _ links: Links, _ carrying: Carrying, _ post: Post, _ intake: Intake
   ) {
     self.core = core
     self.directory = directory
     self.links = links
     self.carrying = carrying
-    self.accounts = accounts
     self.post = post
     self.intake = intake
   }

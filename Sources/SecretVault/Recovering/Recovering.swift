@@ -145,7 +145,7 @@ package final class Recovering: Room {
     }
     let due = DuePieces()
     let job = ReleaseAsker(
-      header: header, epoch: 0, own: own, evaluation: evaluation, prover: identity.keys.digest, due: due)
+      header: header, own: own, evaluation: evaluation, prover: identity.keys.digest, due: due)
     let heard = NewsOfHolders()
     return HolderSearch(
       peers, due: due, environment: environment, began: { events(.asking(peer: $0.name)) },

@@ -39,7 +39,7 @@ actor Recovery {
     self.search = search
     self.localPieces = localPieces
     self.events = events
-    tally = RecoveryTally(need: header.scheme.threshold, hasOwnShare: true)
+    tally = RecoveryTally(need: header.scheme.threshold)
     knownIndices = [own.share.index]
     if let localPieces { spares = [localPieces] }
   }

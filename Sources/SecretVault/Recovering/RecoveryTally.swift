@@ -3,15 +3,11 @@ struct RecoveryTally {
   private var results: [(holder: AskedHolder, outcome: HolderOutcome)] = []
   var outcomes: [HolderOutcome] { results.map(\.outcome) }
   let need: Int
-  let hasOwnShare: Bool
 
-  /// Shares that count.
-  var have: Int { outcomes.count { $0.state == .answered || $0.state == .notNeeded } + (hasOwnShare ? 1 : 0) }
+  /// Shares that count, the own one among them.
+  var have: Int { 1 + outcomes.count { $0.state == .answered || $0.state == .notNeeded } }
 
-  init(need: Int, hasOwnShare: Bool) {
-    self.need = need
-    self.hasOwnShare = hasOwnShare
-  }
+  init(need: Int) { self.need = need }
 
   /// Shares that are released later, or once their users consent.
   var waiting: Int { outcomes.count { $0.state == .waiting } }
@@ -44,10 +40,9 @@ struct RecoveryTally {
     results.append((holder, HolderOutcome(peer: holder.name, state: state, reason: reason)))
   }
 
-  /// "2 of 3 shares; alice answered, bob refused (why), carol unreachable (may hold a share)".
+  /// "2 of 3 shares; this device has one, alice answered, bob refused (why), carol unreachable (may hold a share)".
   var sentence: String {
-    var parts: [String] = []
-    if hasOwnShare { parts.append("this device has one") }
+    var parts = ["this device has one"]
     for outcome in outcomes {
       switch outcome.state {
       case .answered, .notNeeded: parts.append("\(outcome.peer) answered")

@@ -5,8 +5,6 @@ import VaultProtocol
 /// Asks for a share, and proves the right to it with the own share.
 struct ReleaseAsker: Asker {
   let header: SecretHeader
-  /// Of the own share.
-  let epoch: UInt32
   let own: HeldShare
   /// Commitment to the own share.
   let evaluation: RistrettoPoint
@@ -24,7 +22,7 @@ struct ReleaseAsker: Asker {
   func ask(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> ReleasedShare {
     let tag: Digest
     do { tag = try AskTag.of(header.id) } catch { throw LinkFailure(.sodium(error)) }
-    let question = ReleaseRequest(request: id, tag: tag, headerDigest: header.digest, epoch: epoch)
+    let question = ReleaseRequest(request: id, tag: tag, headerDigest: header.digest, epoch: 0)
     if let nonce = try conversation.openingChallenge() {
       // Computed before the question is sent, so that both go out together.
       let possession = try prove(id, nonce, conversation)
@@ -76,7 +74,7 @@ struct ReleaseAsker: Asker {
 
   private func prove(_ id: UInt64, _ nonce: [UInt8], _ conversation: Conversation) throws(LinkFailure) -> Possession {
     let exchange = PossessionExchange(
-      header: header, epoch: epoch, purpose: .release, prover: prover,
+      header: header, epoch: 0, purpose: .release, prover: prover,
       verifier: conversation.recipient.keys.digest, binding: conversation.session.handshakeHash, nonce: nonce)
     do {
       return try exchange.prove(request: id, share: own.share, salt: own.salt, evaluation: evaluation)

@@ -47,7 +47,7 @@ package final class TrustList: Room {
       // Two friends may carry the same label; the local name has to be unique.
       var number = 2
       while try database.peer(named: chosen) != nil {
-        chosen = "\(label)-\(number)"
+        chosen = Self.numbered(label, number)
         number += 1
       }
     }
@@ -230,8 +230,20 @@ package final class TrustList: Room {
     return shown
   }
 
+  private static let nameByteLimit = 64
+
+  /// A name with a number behind it. A long one is cut for that, at the border of a character.
+  private static func numbered(_ name: String, _ number: Int) -> String {
+    let end = "-\(number)"
+    var start = name[...]
+    while start.utf8.count + end.utf8.count > nameByteLimit { start.removeLast() }
+    return start + end
+  }
+
   private static func checkName(_ name: String) throws {
-    guard !name.isEmpty, name.utf8.count <= 64 else { throw VaultError(.usage, "a name must be 1 to 64 bytes long") }
+    guard !name.isEmpty, name.utf8.count <= nameByteLimit else {
+      throw VaultError(.usage, "a name must be 1 to \(nameByteLimit) bytes long")
+    }
     guard !name.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7f...0x9f).contains($0.value) }) else {
       throw VaultError(.usage, "a name can't contain control characters")
     }

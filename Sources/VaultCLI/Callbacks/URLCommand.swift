@@ -79,7 +79,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
         .usage, "the request doesn't begin with \(CallbackRequest.prefix)",
         hint: "see docs/formats/callback.md for what can be asked")
     }
-    let text = try SecretStream.read(STDIN_FILENO, limit: CallbackRequest.byteLimit, name: "the request")
+    let text = try SecretStream.read(STDIN_FILENO, limit: CallbackRequest.byteLimit, name: "the request", hint: nil)
     return try MessageInput.withoutLastNewline(text)
   }
 

@@ -74,7 +74,7 @@ struct ClipboardGuard: ~Copyable {
 
   /// Reads its orders. `path` is that of the note about what was copied.
   init(readingFrom descriptor: Int32, path: String) throws {
-    let orders = try SecretStream.read(descriptor, limit: Self.orderByteCount, name: "its orders")
+    let orders = try SecretStream.read(descriptor, limit: Self.orderByteCount, name: "its orders", hint: nil)
     let malformed = VaultError(.usage, "this command is started by 'vault' itself, when something is copied")
     guard orders.count == Self.orderByteCount else { throw malformed }
     let number = orders.withUnsafeBytes { $0[0] }

@@ -107,7 +107,9 @@ struct EntryOptions: ParsableArguments {
   @Option(help: ArgumentHelp("A file with notes, or - for standard input.", valueName: "file"), completion: .file())
   var notes: String?
 
-  @Option(help: ArgumentHelp("Characters of a generated password: 4 to 1024 (default: 20).", valueName: "n"))
+  @Option(
+    help: ArgumentHelp("Characters of a generated password: 4 to 1024 (default: 20).", valueName: "n"),
+    transform: digits)
   var length: Int?
 
   @Option(
@@ -122,7 +124,8 @@ struct EntryOptions: ParsableArguments {
   var typed = false
 
   @Option(
-    name: .customLong("from-fd"), help: ArgumentHelp("Read the password from this open descriptor.", valueName: "n"))
+    name: .customLong("from-fd"), help: ArgumentHelp("Read the password from this open descriptor.", valueName: "n"),
+    transform: digits)
   var descriptor: Int32?
 
   @Option(

@@ -18,10 +18,10 @@ struct NewContent: ~Copyable {
   static func note(_ text: consuming SecretBytes, title: String?) throws -> NewContent {
     guard text.count <= noteByteLimit else {
       throw VaultError(
-        .usage, "a note has at most \(Measures.size(UInt64(noteByteLimit)))", hint: "share it as a file: vault share")
+        .usage, "a note has at most \(Measures.size(UInt64(noteByteLimit)))", hint: SecretStream.asFile)
     }
     guard isText(text.bytes) else {
-      throw VaultError(.usage, "a note is text in UTF-8, and this is not", hint: "share it as a file: vault share")
+      throw VaultError(.usage, "a note is text in UTF-8, and this is not", hint: SecretStream.asFile)
     }
     var header = try header(.note, name: fileName(title ?? "note", "txt"), mediaType: "text/plain;charset=utf-8")
     if let title { try add("title", Array(title.utf8).span.bytes, to: &header) }

@@ -5,8 +5,11 @@ import VaultDaemon
 
 /// Secret bytes on their way in.
 enum SecretStream {
+  /// Says what holds for whatever is made of it.
+  static let asFile = "a file is taken whatever its size and contents: vault share, or vault item add"
+
   /// Reads a descriptor to its end; more than `limit` bytes are refused.
-  static func read(_ descriptor: Int32, limit: Int, name: String) throws -> SecretBytes {
+  static func read(_ descriptor: Int32, limit: Int, name: String, hint: String? = asFile) throws -> SecretBytes {
     var text = try SecretText(capacity: 65536)
     var piece = try SecretText.memory(65536)
     while true {
@@ -19,7 +22,7 @@ enum SecretStream {
       try text.append(piece.bytes.extracting(first: got))
       guard text.count <= limit else {
         throw VaultError(
-          .usage, "\(name) is larger than \(Measures.size(UInt64(limit)))", hint: "share it as a file: vault share")
+          .usage, "\(name) is larger than \(Measures.size(UInt64(limit)))", hint: hint)
       }
     }
   }

@@ -1,6 +1,7 @@
 import Glibc
 import SecretVault
 import Sodium
+import VaultDaemon
 
 /// The user's terminal, for questions: `/dev/tty`, whatever standard input and output are.
 struct Terminal: ~Copyable {
@@ -51,9 +52,7 @@ struct Terminal: ~Copyable {
     try Console.write(question, to: descriptor)
     var bytes: [UInt8] = []
     while true {
-      let piece = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
-        count = max(0, read(descriptor, buffer.baseAddress, buffer.count))
-      }
+      let piece = ChildProcess.receive(descriptor, atMost: 4096)
       guard !piece.isEmpty else { return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self) }
       bytes += piece
       if bytes.last == UInt8(ascii: "\n") { return String(decoding: bytes.dropLast(), as: UTF8.self) }

@@ -126,9 +126,12 @@ package struct ChildProcess {
     return errno == EINTR || errno == EAGAIN ? start : bytes.count
   }
 
-  private static func receive(_ descriptor: Int32) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: 65536) { buffer, count in
-      count = max(0, read(descriptor, buffer.baseAddress, buffer.count))
+  /// What there is to read, or none at the end: a signal is no end.
+  package static func receive(_ descriptor: Int32, atMost limit: Int = 65536) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+      var got = 0
+      repeat { got = read(descriptor, buffer.baseAddress, buffer.count) } while got < 0 && errno == EINTR
+      count = max(0, got)
     }
   }
 

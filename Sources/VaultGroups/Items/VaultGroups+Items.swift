@@ -138,12 +138,6 @@ extension VaultGroups {
     }
   }
 
-  /// Deletes the item that the user means (``Items/deletableItem(_:from:)``).
-  @discardableResult
-  package func delete(_ reference: String) async throws -> (reports: [GroupItemReport], foreign: [GroupFacts]) {
-    try await delete(items.deletableItem(reference))
-  }
-
   /// Deletes an item, here and on the devices of all groups that keep it in step. Where somebody else has put it, it
   /// stays, and comes here again as the group's (`foreign`). What a peer has sent, and waits, is deleted alone.
   /// Interrupted, it can be repeated.

@@ -103,10 +103,6 @@ extension VaultDatabase {
     try readOne { db in try self.storedPeer(where: "noise_key", noiseKey.blob, db)?.record }
   }
 
-  package func peer(signingKey: [UInt8]) throws(StoreError) -> PeerRecord? {
-    try read { db in try self.storedPeer(where: "signing_key", signingKey.blob, db)?.record }
-  }
-
   /// The peer with this local name, or one that looks the same, or nil.
   package func peer(named name: String) throws(StoreError) -> PeerRecord? {
     try read { db in try self.storedPeer(where: "name_key", PeerName.skeleton(name), db)?.record }
@@ -154,11 +150,6 @@ extension VaultDatabase {
       stored.beacon = beacon
       try self.put(stored, db)
     }
-  }
-
-  /// Notes a session with the peer, durably; ``notePeerSeen(_:at:)`` does so with the lines of the log.
-  package func touchPeer(_ digest: Digest, at time: Int64) throws(StoreError) {
-    try write { db in try Self.touchPeer(digest, at: time, db) }
   }
 
   static func touchPeer(_ digest: Digest, at time: Int64, _ db: Database) throws {

@@ -103,16 +103,6 @@ extension VaultDatabase {
     return try openPart(found.sealed, of: found.record, part: part)
   }
 
-  /// The numbers of the parts of a message that are here, -1 among them if something is said about the file.
-  package func messageParts(_ number: Int64) throws(StoreError) -> Set<Int> {
-    try readOne { db in
-      Set(
-        try db.rows("SELECT part FROM message_parts WHERE number = ?", [number]).map {
-          try StoredRow(row: $0, what: Self.messageName(number)).number("part", in: -1...MessageRecord.partLimit)
-        })
-    }
-  }
-
   /// Changes how far a message is, if it is as it was read: `before` is that record. What a message is can't change.
   /// False, and nothing is changed, if it is another one meanwhile, or gone.
   @discardableResult

@@ -47,17 +47,6 @@ extension VaultDatabase {
     }
   }
 
-  /// Parcels of this device's own for a peer, in some of the states, oldest first; of all if none is given. Damaged ones are left
-  /// out.
-  package func parcels(
-    toPeer peer: Digest, _ states: Set<ParcelRecord.State>? = nil
-  ) throws(StoreError) -> [ParcelRecord] {
-    let condition = Self.condition(nil, states ?? Set(ParcelRecord.State.allCases))
-    return try read { db in
-      try self.soundParcels(where: "peer = ? AND direction <> 'received' AND \(condition)", [peer.blob], db)
-    }
-  }
-
   /// Requests that carry a delivery, in whatever state. Damaged ones are left out.
   package func parcels(ofDelivery delivery: Int64) throws(StoreError) -> [ParcelRecord] {
     try read { db in try self.soundParcels(where: "delivery = ?", [delivery], db) }

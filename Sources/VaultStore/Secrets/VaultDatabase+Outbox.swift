@@ -124,32 +124,19 @@ extension VaultDatabase {
     try settle(id, .cancelled, from: [.waiting, .refused], route: nil, error: reason)
   }
 
-  /// Cancels waiting deliveries whose time is over. Returns them as they were.
-  @discardableResult
-  package func cancelExpiredDeliveries(at time: Int64) throws(StoreError) -> [OutboxRecord] {
-    try cancelDeliveries(where: "expires_at IS NOT NULL AND expires_at <= ?", [time])
-  }
-
   /// Cancels waiting and refused deliveries whose recipient is no peer, erasing their payloads, as removing the peer would
   /// have done. Returns them as they were; writes nothing if there are none.
   @discardableResult
   package func cancelOrphanedDeliveries() throws(StoreError) -> [OutboxRecord] {
     let orphaned = "recipient NOT IN (SELECT digest FROM peers)"
     guard try read({ db in try db.has("outbox WHERE \(Self.isOpen) AND \(orphaned)") }) else { return [] }
-    let cancelled = try cancelDeliveries(where: orphaned, [], reason: "the recipient is no longer a peer")
-    emptyLog()
-    return cancelled
-  }
-
-  private func cancelDeliveries(
-    where condition: String, _ arguments: StatementArguments, reason: String = "cancelled"
-  ) throws(StoreError) -> [OutboxRecord] {
     let cancelled = try writeKeeping { db, changed in
-      let cancelled = try self.cancelDeliveries(where: condition, arguments, reason: reason, db)
+      let cancelled = try self.cancelDeliveries(where: orphaned, [], reason: "the recipient is no longer a peer", db)
       changed.formUnion(cancelled.compactMap(\.entry.secretID).map { .secret($0) })
       return cancelled
     }
     removeFragmentFiles(of: cancelled)
+    emptyLog()
     return cancelled
   }
 

@@ -8,16 +8,6 @@ extension VaultDatabase {
     try read { db in try self.tombstone(id, db) }
   }
 
-  /// Lets a deleted secret come back: only on the user's word.
-  package func removeTombstone(_ id: SecretID) throws(StoreError) {
-    try write { db in
-      let lock = try companions.lock()
-      defer { withExtendedLifetime(lock) {} }
-      try companions.remove(.secret(id))
-      try db.run("DELETE FROM tombstones WHERE secret_id = ?", [id.blob])
-    }
-  }
-
   func tombstone(_ id: SecretID, _ db: Database) throws -> Int64? {
     guard
       let columns = try db.stored(

@@ -110,7 +110,6 @@ enum RowTargets {
       _ = try? $0.hasWaitingDeliveries()
       _ = try? $0.claimDelivery(1, at: 10, retryAt: 20)
       _ = try? $0.dueDeliveries(at: .max)
-      _ = try? $0.cancelExpiredDeliveries(at: .max)
       _ = try? $0.settleRefused(1, route: nil, error: "no")
       _ = try $0.deliveries(ofSecret: id)
     },
@@ -210,7 +209,6 @@ enum RowTargets {
       _ = try? $0.messageCounts(peer: Digest(digest))
       _ = try? $0.message(direction: .sent, peer: Digest(digest), id: id)
       _ = try? $0.messagePart(1, part: 0)
-      _ = try? $0.messageParts(1)
       _ = try? $0.removeMessage(1)
       _ = try $0.message(number: 1)
     },
