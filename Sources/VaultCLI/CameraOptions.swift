@@ -5,9 +5,7 @@ struct CameraOptions: ParsableArguments {
   @Flag(help: "Look through a camera instead; the argument, if any, is its device (default: /dev/video0).")
   var camera = false
 
-  @Option(
-    help: ArgumentHelp("With --camera: give up after so long (1 to 3600; default: 60).", valueName: "seconds"),
-    transform: digits)
+  @Option(help: ArgumentHelp("With --camera: give up after so long (1 to 3600; default: 60).", valueName: "seconds"))
   var timeout: Int?
 
   func validate() throws {

@@ -25,7 +25,7 @@ struct GlobalOptions: ParsableArguments {
 struct UnlockOptions: ParsableArguments {
   @Option(
     name: .customLong("passphrase-fd"),
-    help: ArgumentHelp("Read the passphrase from this open descriptor.", valueName: "n"), transform: digits)
+    help: ArgumentHelp("Read the passphrase from this open descriptor.", valueName: "n"))
   var passphraseDescriptor: Int32?
 
   @Option(

@@ -6,7 +6,7 @@ import Sodium
 struct PasswordOptions: ParsableArguments {
   @Option(
     name: .customLong("password-fd"),
-    help: ArgumentHelp("Read the secret's own password from this open descriptor.", valueName: "n"), transform: digits)
+    help: ArgumentHelp("Read the secret's own password from this open descriptor.", valueName: "n"))
   var descriptor: Int32?
 
   @Option(
@@ -49,7 +49,7 @@ struct NewPasswordOptions: ParsableArguments {
     name: .customLong("password-cost"),
     help: ArgumentHelp(
       "log2 of scrypt's N: 15 to 20. Each step doubles time and memory of a try, for you and for whoever guesses.",
-      valueName: "n"), transform: digits)
+      valueName: "n"))
   var cost: Int?
 
   func validate() throws {

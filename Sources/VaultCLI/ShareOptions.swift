@@ -3,7 +3,7 @@ import SecretVault
 
 /// How something is shared, whatever it is: the options that all commands have which share.
 struct ShareOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Shares needed to recover: at least 2.", valueName: "t"), transform: digits)
+  @Option(help: ArgumentHelp("Shares needed to recover: at least 2.", valueName: "t"))
   var threshold: Int
 
   @Option(name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"))

@@ -2,40 +2,40 @@ import ArgumentParser
 import ShareServer
 
 struct LimitOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Room for the shares of one group, in MiB.", valueName: "mib"), transform: digits)
+  @Option(help: ArgumentHelp("Room for the shares of one group, in MiB.", valueName: "mib"))
   var groupSpace = ServerLimits().groupBytes >> 20
 
-  @Option(help: ArgumentHelp("Shares of one group.", valueName: "number"), transform: digits)
+  @Option(help: ArgumentHelp("Shares of one group.", valueName: "number"))
   var groupShares = ServerLimits().groupShares
 
-  @Option(help: ArgumentHelp("Users of one group.", valueName: "number"), transform: digits)
+  @Option(help: ArgumentHelp("Users of one group.", valueName: "number"))
   var groupUsers = ServerLimits().groupUsers
 
-  @Option(help: ArgumentHelp("Groups.", valueName: "number"), transform: digits)
+  @Option(help: ArgumentHelp("Groups.", valueName: "number"))
   var groups = ServerLimits().groups
 
-  @Option(help: ArgumentHelp("Room for all shares, in MiB.", valueName: "mib"), transform: digits)
+  @Option(help: ArgumentHelp("Room for all shares, in MiB.", valueName: "mib"))
   var space = ServerLimits().totalBytes >> 20
 
-  @Option(help: ArgumentHelp("What to leave free on the disk, in MiB.", valueName: "mib"), transform: digits)
+  @Option(help: ArgumentHelp("What to leave free on the disk, in MiB.", valueName: "mib"))
   var keepFree = ServerLimits().freeBytes >> 20
 
-  @Option(help: ArgumentHelp("Requests a second with one key.", valueName: "number"), transform: digits)
+  @Option(help: ArgumentHelp("Requests a second with one key.", valueName: "number"))
   var keyRate = ServerLimits().keyRate
 
-  @Option(help: ArgumentHelp("Requests a second from one address.", valueName: "number"), transform: digits)
+  @Option(help: ArgumentHelp("Requests a second from one address.", valueName: "number"))
   var addressRate = ServerLimits().addressRate
 
-  @Option(help: ArgumentHelp("Groups that one address may make in a day.", valueName: "number"), transform: digits)
+  @Option(help: ArgumentHelp("Groups that one address may make in a day.", valueName: "number"))
   var groupsPerDay = ServerLimits().groupsPerDay
 
-  @Option(help: ArgumentHelp("Connections at a time.", valueName: "number"), transform: digits)
+  @Option(help: ArgumentHelp("Connections at a time.", valueName: "number"))
   var connections = ServerLimits().connections
 
-  @Option(help: ArgumentHelp("Connections at a time from one address.", valueName: "number"), transform: digits)
+  @Option(help: ArgumentHelp("Connections at a time from one address.", valueName: "number"))
   var addressConnections = ServerLimits().connectionsPerAddress
 
-  @Option(help: ArgumentHelp("Memory for bodies under way, in MiB.", valueName: "mib"), transform: digits)
+  @Option(help: ArgumentHelp("Memory for bodies under way, in MiB.", valueName: "mib"))
   var bodyMemory = ServerLimits().bodyMemory >> 20
 
   func validate() throws {
@@ -65,12 +65,4 @@ struct LimitOptions: ParsableArguments {
     limits.bodyMemory = bodyMemory << 20
     return limits
   }
-}
-
-/// The number that an option is: digits alone.
-@Sendable func digits<Number: FixedWidthInteger>(_ text: String) throws -> Number {
-  guard let number = decimal(text).flatMap({ Number(exactly: $0) }) else {
-    throw ValidationError("a number in digits is wanted")
-  }
-  return number
 }

@@ -26,7 +26,7 @@ struct StoreOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Replicas that must have a change before it is acknowledged (default: 1 with sentinels, 0 without).",
-      valueName: "number"), transform: digits)
+      valueName: "number"))
   var redisReplicas: Int?
 
   func validate() throws {

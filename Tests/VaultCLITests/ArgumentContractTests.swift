@@ -88,8 +88,6 @@ struct ArgumentContractTests {
     "send Bob x --lifetime 40d", "send Bob - --passphrase-fd 0", "inbox x", "inbox --limit 0", "messages show",
     "messages show x", "messages --search=", "messages --limit 0", "messages a b", "messages save",
     "messages save 1 -  --json",
-    "share f --threshold +2", "log --limit +5", "messages show +1", "messages delete 1 +2", "check --pieces +1",
-    "list --passphrase-fd +3", "requests approve +3",
     "init --label \u{A0}", "messages delete", "outbox x", "carry x", "carry status --all", "carry limits --bytes",
   ])
   func isAUsageError(line: String) {

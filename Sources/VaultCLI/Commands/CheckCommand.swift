@@ -24,7 +24,7 @@ struct CheckCommand: OpenedCommand {
   @Argument(help: "Id, beginning of an id, or description.")
   var secret: String?
 
-  @Option(help: ArgumentHelp("Pieces of each fragment to look at: 1 to 4096.", valueName: "n"), transform: digits)
+  @Option(help: ArgumentHelp("Pieces of each fragment to look at: 1 to 4096.", valueName: "n"))
   var pieces: Int = Checking.usualPieceCount
 
   @OptionGroup var global: GlobalOptions

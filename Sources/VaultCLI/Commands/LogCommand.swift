@@ -11,7 +11,7 @@ struct LogCommand: OpenedCommand {
       Example: vault log --limit 10
       """)
 
-  @Option(help: ArgumentHelp("Show at most this many entries.", valueName: "n"), transform: digits)
+  @Option(help: ArgumentHelp("Show at most this many entries.", valueName: "n"))
   var limit = 50
 
   @OptionGroup var global: GlobalOptions

@@ -107,9 +107,7 @@ struct EntryOptions: ParsableArguments {
   @Option(help: ArgumentHelp("A file with notes, or - for standard input.", valueName: "file"), completion: .file())
   var notes: String?
 
-  @Option(
-    help: ArgumentHelp("Characters of a generated password: 4 to 1024 (default: 20).", valueName: "n"),
-    transform: digits)
+  @Option(help: ArgumentHelp("Characters of a generated password: 4 to 1024 (default: 20).", valueName: "n"))
   var length: Int?
 
   @Option(
@@ -124,8 +122,7 @@ struct EntryOptions: ParsableArguments {
   var typed = false
 
   @Option(
-    name: .customLong("from-fd"), help: ArgumentHelp("Read the password from this open descriptor.", valueName: "n"),
-    transform: digits)
+    name: .customLong("from-fd"), help: ArgumentHelp("Read the password from this open descriptor.", valueName: "n"))
   var descriptor: Int32?
 
   @Option(

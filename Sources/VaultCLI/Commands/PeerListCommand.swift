@@ -24,8 +24,7 @@ struct PeerListCommand: OpenedCommand {
   @Flag(help: "Listen over Bluetooth LE for who is near.")
   var near = false
 
-  @Option(
-    help: ArgumentHelp("With --near, listen for so many seconds (1 to 120).", valueName: "seconds"), transform: digits)
+  @Option(help: ArgumentHelp("With --near, listen for so many seconds (1 to 120).", valueName: "seconds"))
   var seconds: Int?
 
   @Flag(help: "List only those whom a peer has introduced.")

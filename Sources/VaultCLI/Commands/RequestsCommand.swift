@@ -79,7 +79,7 @@ struct RequestsApproveCommand: OpenedCommand {
       Example: vault requests approve 3 --for 2h
       """)
 
-  @Argument(help: "The request's number.", transform: digits)
+  @Argument(help: "The request's number.")
   var id: Int64
 
   @OptionGroup var validity: DecisionOptions
@@ -113,7 +113,7 @@ struct RequestsRefuseCommand: OpenedCommand {
       Example: vault requests refuse 3 --for 4w
       """)
 
-  @Argument(help: "The request's number.", transform: digits)
+  @Argument(help: "The request's number.")
   var id: Int64
 
   @OptionGroup var validity: DecisionOptions

@@ -37,7 +37,7 @@ struct ReshareCommand: OpenedCommand {
   @Argument(help: "Id, beginning of an id, or description.")
   var secret: String
 
-  @Option(help: ArgumentHelp("Shares needed to recover the new one: at least 2.", valueName: "t"), transform: digits)
+  @Option(help: ArgumentHelp("Shares needed to recover the new one: at least 2.", valueName: "t"))
   var threshold: Int?
 
   @Option(name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"))

@@ -64,7 +64,7 @@ struct AccountPlaceOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The server's host, if the address's domain doesn't say it.", valueName: "host"))
   var host: String?
 
-  @Option(help: ArgumentHelp("The server's port, if it isn't the usual one.", valueName: "port"), transform: digits)
+  @Option(help: ArgumentHelp("The server's port, if it isn't the usual one.", valueName: "port"))
   var port: UInt16?
 
   @Option(

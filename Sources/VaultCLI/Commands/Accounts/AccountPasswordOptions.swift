@@ -7,7 +7,7 @@ import VaultProtocol
 struct AccountPasswordOptions: ParsableArguments {
   @Option(
     name: .customLong("password-fd"),
-    help: ArgumentHelp("Read the account's password from this open descriptor.", valueName: "n"), transform: digits)
+    help: ArgumentHelp("Read the account's password from this open descriptor.", valueName: "n"))
   var descriptor: Int32?
 
   @Option(

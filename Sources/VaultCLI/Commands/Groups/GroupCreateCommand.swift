@@ -80,15 +80,12 @@ struct GroupServerOptions: ParsableArguments {
     help: ArgumentHelp("A server's address; given for each, at least twice.", valueName: "url"))
   var servers: [String] = []
 
-  @Option(
-    name: .customShort("k"), help: ArgumentHelp("Servers that it takes to read (default: 2).", valueName: "k"),
-    transform: digits)
+  @Option(name: .customShort("k"), help: ArgumentHelp("Servers that it takes to read (default: 2).", valueName: "k"))
   var threshold: Int?
 
   @Option(
     name: .customShort("s"),
-    help: ArgumentHelp("Servers that make a message count as sent (default: all but one).", valueName: "s"),
-    transform: digits)
+    help: ArgumentHelp("Servers that make a message count as sent (default: all but one).", valueName: "s"))
   var sufficient: Int?
 
   @Option(

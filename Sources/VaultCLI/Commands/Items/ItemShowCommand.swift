@@ -28,10 +28,10 @@ struct ItemShowCommand: OpenedCommand {
   @Argument(help: "The item.")
   var item: String
 
-  @Option(help: ArgumentHelp("Begin at this byte of the contents.", valueName: "bytes"), transform: digits)
+  @Option(help: ArgumentHelp("Begin at this byte of the contents.", valueName: "bytes"))
   var offset: UInt64?
 
-  @Option(help: ArgumentHelp("Write so many bytes at most.", valueName: "bytes"), transform: digits)
+  @Option(help: ArgumentHelp("Write so many bytes at most.", valueName: "bytes"))
   var length: UInt64?
 
   @OptionGroup var view: ViewOptions

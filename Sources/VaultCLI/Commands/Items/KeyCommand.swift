@@ -39,7 +39,7 @@ struct KeyCreateCommand: OpenedCommand {
   @Argument(help: "The key's name, in clear.")
   var name: String
 
-  @Option(help: ArgumentHelp("Shares needed to recover the key: at least 2.", valueName: "t"), transform: digits)
+  @Option(help: ArgumentHelp("Shares needed to recover the key: at least 2.", valueName: "t"))
   var threshold: Int
 
   @Option(name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"))

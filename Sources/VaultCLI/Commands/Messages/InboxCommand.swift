@@ -17,7 +17,7 @@ struct InboxCommand: OpenedCommand {
       Example: vault inbox --json --mark-read
       """)
 
-  @Option(help: ArgumentHelp("Show at most this many messages.", valueName: "n"), transform: digits)
+  @Option(help: ArgumentHelp("Show at most this many messages.", valueName: "n"))
   var limit = 20
 
   @Flag(name: .customLong("new"), help: "Show new messages only.")

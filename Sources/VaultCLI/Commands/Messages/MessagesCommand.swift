@@ -43,7 +43,7 @@ struct MessagesListCommand: OpenedCommand {
   @Option(help: ArgumentHelp("Only messages that have this in them.", valueName: "word"))
   var search: String?
 
-  @Option(help: ArgumentHelp("Show at most this many messages.", valueName: "n"), transform: digits)
+  @Option(help: ArgumentHelp("Show at most this many messages.", valueName: "n"))
   var limit = 50
 
   @OptionGroup var global: GlobalOptions
@@ -85,7 +85,7 @@ struct MessagesShowCommand: OpenedCommand {
       Example: vault messages show 12
       """)
 
-  @Argument(help: "The message's number.", transform: digits)
+  @Argument(help: "The message's number.")
   var number: Int64
 
   @Flag(name: .customLong("mark-read"), help: "It counts as read, although this is no terminal.")
@@ -117,7 +117,7 @@ struct MessagesSaveCommand: OpenedCommand {
       Exit codes: 8 damaged, 9 the output is there already.
       """)
 
-  @Argument(help: "The message's number.", transform: digits)
+  @Argument(help: "The message's number.")
   var number: Int64
 
   @Argument(help: ArgumentHelp("Where to.", valueName: "file"), completion: .file())
@@ -171,7 +171,7 @@ struct MessagesDeleteCommand: OpenedCommand {
       Example: vault messages delete 12 13 --yes
       """)
 
-  @Argument(help: ArgumentHelp("The messages' numbers.", valueName: "number"), transform: digits)
+  @Argument(help: ArgumentHelp("The messages' numbers.", valueName: "number"))
   var numbers: [Int64]
 
   @Flag(help: "Do not ask.")
