@@ -149,7 +149,7 @@ import Testing
       return
     }
     try database.write { db in
-      try database.companions.remove(sampleID(1))
+      try database.companions.remove(.secret(sampleID(1)))
       try db.execute(sql: "DELETE FROM tombstones")
     }
     try database.deleteAgain(found)
