@@ -25,7 +25,7 @@ extension AccountExchange {
         if let id = Self.bytes(id) {
           note {
             try rooms.messages.notePlain(id, account: account.id, contact: from.bare.description, .delivered)
-            try rooms.post.acknowledgedByAccount(id, from: from.bare.description)
+            if let id = ParcelID(id) { try rooms.post.acknowledgedByAccount(id, from: from.bare.description) }
           }
           happened { $0.report.receipts += 1 }
         }

@@ -75,12 +75,12 @@ extension AccountExchange {
 
   /// Whether there may be more.
   private func sendSmallParcels() async throws -> Bool {
-    var (sent, size, hasForgotten): ([[UInt8]], Int, Bool) = ([], 0, false)
+    var (sent, size, hasForgotten): ([ParcelID], Int, Bool) = ([], 0, false)
     for one in try rooms.post.smallAccountPosts() {
       guard let to = try place(of: one.recipient, &hasForgotten) else { continue }
       size += one.post.bytes.count
       begin(size)
-      try await write(Delivery(id: one.post.id, bytes: one.post.bytes, to: to), part: 0)
+      try await write(Delivery(id: one.post.id.bytes, bytes: one.post.bytes, to: to), part: 0)
       sent.append(one.post.id)
     }
     guard !sent.isEmpty else { return hasForgotten }
@@ -101,7 +101,7 @@ extension AccountExchange {
     guard let to = try place(of: one.recipient, &hasForgotten) else { return hasForgotten }
     memory.begin(one.post.id)
     log.debug("\(account.logName): a large parcel begins: \(one.post.bytes.count) bytes")
-    try await sendParts(Delivery(id: one.post.id, bytes: one.post.bytes, to: to))
+    try await sendParts(Delivery(id: one.post.id.bytes, bytes: one.post.bytes, to: to))
     memory.end(one.post.id)
     log.debug("\(account.logName): the server has it")
     try rooms.post.handedToAccount(one.post.id)

@@ -1,4 +1,5 @@
 import Synchronization
+import VaultProtocol
 
 /// What was tried over an account's connections, for as long as the program runs: what has gone wrong once doesn't hold
 /// everything up again.
@@ -17,17 +18,17 @@ final class SendingMemory: Sendable {
   }
 
   private struct State {
-    var attempts: [[UInt8]: Int] = [:]
+    var attempts: [ParcelID: Int] = [:]
     var left: [[UInt8]: Left] = [:]
   }
 
   private let state = Mutex(State())
 
   /// How often own parcels were begun that haven't got through.
-  var attempts: [[UInt8]: Int] { state.withLock { $0.attempts } }
+  var attempts: [ParcelID: Int] { state.withLock { $0.attempts } }
 
   /// An own parcel is about to go out. Said before, as whatever happens then may be its doing.
-  func begin(_ id: [UInt8]) {
+  func begin(_ id: ParcelID) {
     state.withLock { state in
       if state.attempts.count >= Self.limit { state.attempts = [:] }
       state.attempts[id, default: 0] += 1
@@ -35,7 +36,7 @@ final class SendingMemory: Sendable {
   }
 
   /// It has got through.
-  func end(_ id: [UInt8]) { state.withLock { $0.attempts[id] = nil } }
+  func end(_ id: ParcelID) { state.withLock { $0.attempts[id] = nil } }
 
   /// A copy of somebody else's parcel is about to go to a server for this address.
   func leave(_ id: [UInt8], to address: String) {

@@ -109,7 +109,7 @@ extension VaultTests {
       try await ben.meet(cleo)
       #expect(try cleo.texts() == ["through you"])
       // What he carries for Cleo now is a receipt.
-      #expect(try !ben.carried().map(\.header.id.bytes).contains(posts[0].post.id))
+      #expect(try !ben.carried().map(\.header.id.bytes).contains(posts[0].post.id.bytes))
     }
 
     @Test func `what came back is left once more, and has cost its bytes each time`() async throws {
@@ -196,7 +196,7 @@ extension VaultTests {
       try await ada.meet(ben)
       try logIn(ben, friends: cleo)
       let id = try #require(try left().first?.post.id)
-      try ben.execute("UPDATE carried SET content = zeroblob(length(content)) WHERE id = x'\(hexadecimal(id))'")
+      try ben.execute("UPDATE carried SET content = zeroblob(length(content)) WHERE id = x'\(id)'")
       #expect(try left().map(\.post.id).contains(id) == false)
       #expect(try left().count == 1)
       #expect(try ben.carried().count == 1)

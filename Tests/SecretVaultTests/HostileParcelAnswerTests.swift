@@ -95,7 +95,7 @@ extension VaultTests {
       #expect(try send(frames(letter), to: letter).isTaken)
       #expect(await recoveryError(for: 50) == nil)
       #expect(try ben.parcelRecords(.request).allSatisfy { $0.state == .withdrawn })
-      #expect(try ben.core.database.replySecret(letter.id.bytes) == nil)
+      #expect(try ben.core.database.replySecret(letter.id) == nil)
     }
 
     /// The answer names cleo as soon as it is read, is dropped for good, and dan's recovers.
@@ -104,8 +104,8 @@ extension VaultTests {
       let problems = Collected<String>()
       #expect(await recoveryError(for: 50, problems: problems)?.code == .belowThreshold)
       #expect(problems.all.contains { $0.hasPrefix("cleo ") && $0.contains(words) })
-      #expect(try ben.core.database.replySecret(letter.id.bytes) == nil)
-      #expect(try ben.core.database.parcelContent(letter.id.bytes) == nil)
+      #expect(try ben.core.database.replySecret(letter.id) == nil)
+      #expect(try ben.core.database.parcelContent(letter.id) == nil)
       // She isn't asked again by parcel, and doesn't stand in the way of others.
       #expect(
         try !ben.core.database.parcels(.request, [.waiting]).contains {

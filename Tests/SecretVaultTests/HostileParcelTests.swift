@@ -65,7 +65,7 @@ extension VaultTests {
       // Sealed to ben by somebody who has got a parcel that was for ada, and says so inside.
       #expect(
         ben.post.isOwnParcel(
-          try Parcel.tag(of: other.envelope.id, for: ben.core.identity.keys.digest), other.envelope.id.bytes))
+          try Parcel.tag(of: other.envelope.id, for: ben.core.identity.keys.digest), other.envelope.id))
     }
 
     @Test func `a parcel of a peer that was removed meanwhile isn't answered`() async throws {

@@ -133,7 +133,7 @@ extension VaultTests {
     @Test func `a false receipt counts for nothing`() async throws {
       let sent = try ada.send("hello", to: "ben")
       let record = try #require(try ada.post.ownParcels().first)
-      let id = try #require(ParcelID(record.id))
+      let id = record.id
       let seed = try #require(record.seed.flatMap { ParcelSeed($0) })
       let genuine = try seed.proof(branch: 1)
       func receipt(_ branch: UInt8, _ proof: [UInt8]) -> ParcelReceipt {

@@ -14,7 +14,7 @@ extension VaultTests {
       let office = try ParcelOffice(world)
       world.cutOff()
       let (ada, ben) = (world[0].vault, world[1].vault)
-      let kept = (0..<8).map { _ in randomBytes(16) }
+      let kept = try (0..<8).map { _ in try #require(ParcelID(randomBytes(16))) }
       for id in kept {
         let answer = ParcelRecord(
           id: id, direction: .answer, state: .posted, peer: ada.core.identity.keys.digest, createdAt: world.clock.now,

@@ -119,7 +119,7 @@ extension VaultTests {
       let now = world.clock.now
       let answer = try ParcelLetter.seal(
         seed: seed, createdAt: now, expiresAt: Parcel.expiry(createdAt: now, lifetime: Post.parcelLifetime),
-        kind: .answer, inReplyTo: ParcelID(probe.id), frames: [Post.frame(Hello(services: []))],
+        kind: .answer, inReplyTo: probe.id, frames: [Post.frame(Hello(services: []))],
         from: ben.core.identity, to: keys)
       #expect(try !ada.intake.takeParcel(answer.encoded(), by: ParcelArrival(way: .account)).isTaken)
       #expect(try ada.trust.peer("ben").state == .scanned)

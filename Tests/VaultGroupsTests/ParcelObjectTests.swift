@@ -1,13 +1,19 @@
 import Grouper
 import Sodium
 import Testing
+import VaultProtocol
 import WireCodec
 
 @testable import VaultGroups
 
 @Suite struct ParcelObjectTests {
-  private let notice = ParcelNotice(
-    tag: [UInt8](repeating: 0xaa, count: 16), id: [UInt8](repeating: 0xbb, count: 16), expiresAt: 1_700_000_000_000)
+  private let notice: ParcelNotice
+
+  init() throws {
+    notice = ParcelNotice(
+      tag: [UInt8](repeating: 0xaa, count: 16), id: try #require(ParcelID([UInt8](repeating: 0xbb, count: 16))),
+      expiresAt: 1_700_000_000_000)
+  }
 
   private func file(_ byteCount: UInt64) throws -> FileReference {
     FileReference(

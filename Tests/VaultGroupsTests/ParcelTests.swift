@@ -67,7 +67,7 @@ import VaultProtocol
 
   /// The parcels on which this device's deliveries are on their way, by the names of their objects.
   private func requests(of person: Person) throws -> [String] {
-    try person.vault.core.database.parcels(.request).map { hexadecimal($0.id) }
+    try person.vault.core.database.parcels(.request).map(\.id.description)
   }
 
   /// Whether the group has a parcel, as far as somebody's device knows.
@@ -231,10 +231,11 @@ import VaultProtocol
     async throws
   {
     let now = Int64(house.clock.now)
-    var ids: [[UInt8]] = []
+    var ids: [ParcelID] = []
     for _ in 0..<64 {
       let record = ParcelRecord(
-        id: try Randomness.bytes(16), direction: .received, peer: cleo.vault.core.identity.keys.digest,
+        id: try #require(ParcelID(try Randomness.bytes(16))), direction: .received,
+        peer: cleo.vault.core.identity.keys.digest,
         group: try await folder(ben), createdAt: now, expiresAt: now + 86_400_000, nextAttemptAt: now + 43_200_000)
       _ = try ben.vault.core.database.addParcel(record, content: [1], replySecret: nil)
       ids.append(record.id)
@@ -291,7 +292,7 @@ import VaultProtocol
     let report = try await share(by: ann, with: [ben])
     let id = try #require(try ann.vault.core.database.parcels(.request).first?.id)
     try await change(by: cleo) { open in
-      try await open.grouper.sender.delete(ObjectName(className: GroupParcels.className, objectID: hexadecimal(id)))
+      try await open.grouper.sender.delete(ObjectName(className: GroupParcels.className, objectID: id.description))
     }
     try await sync(ben, ann)
     #expect(try !holds(ben, report.id))

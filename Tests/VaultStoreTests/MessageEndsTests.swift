@@ -139,7 +139,7 @@ import VaultProtocol
     try #require(try database.addParcel(sampleParcel(10, .receipt, .withdrawn), content: nil, replySecret: nil))
     try database.removeGroupEntries(of: ParcelsTests.group)
     let parcels = try database.parcels()
-    #expect(parcels.map { $0.id[0] } == [7, 8])
+    #expect(parcels.map { $0.id.bytes[0] } == [7, 8])
     #expect(parcels.allSatisfy { $0.state == .waiting && $0.group.isEmpty })
     #expect(try database.parcelContent(parcel.id) == [1, 2, 3])
   }

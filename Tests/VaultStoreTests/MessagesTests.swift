@@ -198,7 +198,7 @@ import VaultProtocol
     #expect(last.state == .new && last.partsDone == 2)
     #expect(try database.message(number: 1) == last)
     #expect(try [-1, 0, 1, 2].map { try content(1, $0) } == ["said", "one", "two", "three"])
-    #expect(try database.parcels(.received).map { $0.id[0] }.sorted() == [10, 12])
+    #expect(try database.parcels(.received).map { $0.id.bytes[0] }.sorted() == [10, 12])
     #expect(
       try database.addMessagePart(
         direction: .received, peer: digest("cleo"), id: sampleID(9), number: 0, content: held("x")) == nil)

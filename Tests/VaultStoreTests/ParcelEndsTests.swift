@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  private func content(_ record: ParcelRecord) -> [UInt8] { Array("content of \(hexadecimal(record.id))".utf8) }
+  private func content(_ record: ParcelRecord) -> [UInt8] { Array("content of \(record.id)".utf8) }
 
   private func sealedSecret(_ record: ParcelRecord) throws -> [UInt8] {
     let row = try database.read { db in
@@ -34,7 +34,7 @@ import Testing
 
   private func states(in other: VaultDatabase? = nil) throws -> [UInt8: ParcelRecord.State] {
     let parcels = try (other ?? database).parcels()
-    return Dictionary(uniqueKeysWithValues: parcels.map { ($0.id[0], $0.state) })
+    return Dictionary(uniqueKeysWithValues: parcels.map { ($0.id.bytes[0], $0.state) })
   }
 
   /// One of each kind and state, numbered from 1.
@@ -69,8 +69,8 @@ import Testing
     try add(sampleParcel(8, .received, expiresAt: 1001))
     #expect(try database.removeExpiredParcels(at: 999).isEmpty)
     let ended = try database.removeExpiredParcels(at: 1000)
-    #expect(ended.map { $0.id[0] }.sorted() == [1, 2, 3, 4, 5, 6, 7])
-    #expect(ended.first { $0.id[0] == 2 }?.state == .posted)
+    #expect(ended.map { $0.id.bytes[0] }.sorted() == [1, 2, 3, 4, 5, 6, 7])
+    #expect(ended.first { $0.id.bytes[0] == 2 }?.state == .posted)
     try expectWithdrawn([1, 2, 4, 5], kept: [8])
     #expect(try database.removeExpiredParcels(at: 1000).isEmpty)
   }

@@ -131,7 +131,7 @@ import Testing
 
   @Test func `what can't be a parcel isn't stored`() throws {
     let good = try sampleParcel(1, .request)
-    for bad in [good.with(id: [1]), good.with(group: [1]), good.with(inReplyTo: [1])] {
+    for bad in [good.with(group: [1]), good.with(seed: [1]), good.with(message: [1])] {
       #expect(throws: StoreError.invalid("a parcel")) {
         try database.addParcel(bad, content: nil, replySecret: nil)
       }
@@ -355,7 +355,7 @@ import Testing
       try #require(db.changesCount == 1)
     }
     #expect(try database.parcels() == [good])
-    let name = "parcel \(hexadecimal(bad.id))"
+    let name = "parcel \(bad.id)"
     #expect(throws: StoreError.damaged(name)) { try database.parcel(bad.id) }
     #expect(throws: StoreError.damaged(name)) { try database.parcelContent(bad.id) }
     #expect(throws: StoreError.damaged(name)) { _ = try database.replySecret(bad.id) }
@@ -418,11 +418,9 @@ func enqueueDelivery(_ database: VaultDatabase) throws -> Int64 {
 }
 
 extension ParcelRecord {
-  fileprivate func with(
-    id: [UInt8]? = nil, group: [UInt8]? = nil, inReplyTo: [UInt8]? = nil
-  ) -> ParcelRecord {
+  fileprivate func with(group: [UInt8]? = nil, seed: [UInt8]? = nil, message: [UInt8]? = nil) -> ParcelRecord {
     ParcelRecord(
-      id: id ?? self.id, direction: direction, peer: peer, secretID: secretID,
-      group: group ?? self.group, createdAt: createdAt, expiresAt: expiresAt, inReplyTo: inReplyTo)
+      id: id, direction: direction, peer: peer, secretID: secretID, group: group ?? self.group, createdAt: createdAt,
+      expiresAt: expiresAt, seed: seed, message: message)
   }
 }

@@ -2,6 +2,7 @@ import Glibc
 import ShamirKit
 import Sodium
 import Testing
+import VaultProtocol
 
 @testable import VaultStore
 
@@ -117,6 +118,12 @@ func samplePeer(_ name: String, state: PeerRecord.State = .scanned) throws -> Pe
 func sampleID(_ number: UInt8) -> SecretID {
   let half = UInt64(number) &* 0x0101_0101_0101_0101
   return SecretID(high: half, low: half)
+}
+
+/// A parcel's. Zeros are none.
+@_disfavoredOverload func sampleID(_ number: UInt8) -> ParcelID {
+  guard let id = ParcelID([UInt8](repeating: number, count: ParcelID.byteCount)) else { preconditionFailure() }
+  return id
 }
 
 /// The same for what else has 16 bytes for a name.

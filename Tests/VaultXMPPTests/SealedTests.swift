@@ -140,11 +140,11 @@ extension AccountTests {
           try await connection.announce()
           // Known, and then new: what comes first is answered first.
           for post in captured {
-            try await connection.send(parcel: post.bytes, to: to, id: hexadecimal(post.id))
+            try await connection.send(parcel: post.bytes, to: to, id: post.id.description)
           }
           for await event in connection.events {
             guard case .receipt(let id, _) = event else { continue }
-            #expect(id == hexadecimal(captured[1].id))
+            #expect(id == captured[1].id.description)
             break
           }
         }

@@ -87,7 +87,7 @@ struct ServerVaults: Way {
     let start = Stopwatch.now()
     let number = try sender.write(text, to: recipient)
     let post = try sender.only(.account).post
-    try await clients.0.connection.send(parcel: post.bytes, to: clients.1.address, id: Letter.digits(post.id))
+    try await clients.0.connection.send(parcel: post.bytes, to: clients.1.address, id: post.id.description)
     let end = try await recipient.arrivals.next()
     guard case .taken(.some) = await receipts.next() else { throw Disorder(words: "nothing was taken") }
     try await clients.0.connection.ping()

@@ -152,11 +152,11 @@ extension Answering {
     }
     var received = record
     received.state = .answered
-    received.inReplyTo = id.bytes
+    received.inReplyTo = id
     received.nextAttemptAt = 0
     let ways = post.usualWays()
     let answer = ParcelRecord(
-      id: id.bytes, direction: .answer, peer: peer.digest, secretID: record.secretID,
+      id: id, direction: .answer, peer: peer.digest, secretID: record.secretID,
       group: ways.contains(.group) ? record.group : [], createdAt: createdAt, expiresAt: expiresAt,
       inReplyTo: record.id, seed: seed.bytes, ways: ways)
     return try database.answerParcel(received: received, answer: answer, content: content)

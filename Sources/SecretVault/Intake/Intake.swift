@@ -84,7 +84,7 @@ package final class Intake: Room {
 
   /// Says once what is wrong with a parcel.
   private func ignore(_ id: ParcelID, _ reason: String, _ peer: PeerRecord? = nil) -> ParcelTaking {
-    if post.parcelMemory.isNews(id.bytes) {
+    if post.parcelMemory.isNews(id) {
       if let peer {
         recordUnlessTooMany(.refused, peer: peer, detail: "sent a parcel that was dropped: \(reason)")
       } else if core.strangers.isNew("parcel", at: environment.monotonic()) {
@@ -169,7 +169,7 @@ package final class Intake: Room {
     _ letter: ParcelLetter, _ encoded: [UInt8], _ peer: PeerRecord, _ arrival: ParcelArrival
   ) throws -> ParcelTaking {
     guard let id = letter.inReplyTo,
-      let before = try database.parcel(id.bytes),
+      let before = try database.parcel(id),
       before.direction == .request, before.peer == peer.digest, !before.isProbe
     else { return ignore(letter.id, "nobody waits for it") }
     switch before.state {
@@ -186,7 +186,7 @@ package final class Intake: Room {
     }
     var record = before
     record.state = .answered
-    record.inReplyTo = letter.id.bytes
+    record.inReplyTo = letter.id
     let isKept = try database.updateParcel(record, from: before, content: .set(encoded))
     // Something has changed in the same moment: it was posted, or is wanted no more.
     return isKept ? .taken(receipt: nil) : try takeAnswer(letter, encoded, peer, arrival)

@@ -9,7 +9,7 @@ extension CourierDesk {
   /// The bytes of a parcel to be given, once it is noted durably that the peer gets it; nil if it is gone or damaged, or another meeting was
   /// faster.
   func content(of header: ParcelHeader, isTheirs: Bool) throws -> [UInt8]? {
-    if let content = try room.post.parcelContent(header.id.bytes), try isWhole(content, header) {
+    if let content = try ParcelID(header.id.bytes).flatMap(room.post.parcelContent), try isWhole(content, header) {
       return try promise(header, isTheirs: isTheirs) ? content : nil
     }
     if let carried = try room.carriedContent(header.copy), try isWhole(carried, header) { return carried }
@@ -33,7 +33,7 @@ extension CourierDesk {
       courier.gave(header, to: device, isTheirs: isTheirs, at: now)
       return isOwn
     }
-    let record = isOwn ? try room.database.parcel(header.id.bytes) : nil
+    let record = isOwn ? try ParcelID(header.id.bytes).flatMap(room.database.parcel) : nil
     if let record { try room.post.noteUnderway(record) }
     return isOwn
   }

@@ -47,8 +47,8 @@ struct CourierDesk: Sendable {
     let before = try room.carrying.readCourier()
     lookup = RecipientLookup(try Self.people(room, before.encounters, at: now))
     let (all, spreading) = try room.post.outgoingRecordsOfMeetings(at: now)
-    let open = Set(spreading.compactMap { ParcelKey($0.id) })
-    let known = Set(all.compactMap { ParcelKey($0.id) })
+    let open = Set(spreading.compactMap { ParcelKey($0.id.bytes) })
+    let known = Set(all.compactMap { ParcelKey($0.id.bytes) })
     heldBack = known.subtracting(open)
     let gone = before.outgoing.keys.filter { !known.contains($0) }
     let fresh = try Self.fresh(all, before, room)
@@ -86,10 +86,10 @@ struct CourierDesk: Sendable {
     let usesServers = room.post.usualWays().hasServers
     for record in records.sorted(by: { $0.createdAt < $1.createdAt }) {
       guard fresh.count < newLimit else { break }
-      guard let id = ParcelKey(record.id), courier.outgoing[id] == nil,
+      guard let id = ParcelKey(record.id.bytes), courier.outgoing[id] == nil,
         // It may have been confirmed since the list was read; a damaged one is reported when it is posted.
         let content = try room.post.parcelContent(record.id),
-        let parcel = try? Parcel.decode(content, limit: Parcel.byteLimit), parcel.id.bytes == record.id,
+        let parcel = try? Parcel.decode(content, limit: Parcel.byteLimit), parcel.id == record.id,
         let tag = RecipientTag(parcel.tag)
       else { continue }
       let copy = try copy(of: parcel)

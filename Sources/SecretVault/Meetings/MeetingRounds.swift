@@ -155,10 +155,10 @@ final class MeetingRounds: Sendable {
     survey.hasDeliveries = try room.database.hasWaitingDeliveries()
     let (own, spreading) = try room.post.outgoingRecordsOfMeetings(at: now)
     for record in own {
-      survey.waiting[record.peer, default: []].insert(record.id)
+      survey.waiting[record.peer, default: []].insert(record.id.bytes)
       survey.withOwn.insert(record.peer)
     }
-    survey.spreading = Set(spreading.map(\.id))
+    survey.spreading = Set(spreading.map(\.id.bytes))
     survey.hasCargo = !survey.spreading.isEmpty
     let courier = try room.carrying.readCourier()
     for peer in survey.peers where courier.hasNews(for: try Carrying.device(peer.digest)) {

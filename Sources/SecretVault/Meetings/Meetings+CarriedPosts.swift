@@ -1,5 +1,6 @@
 import Courier
 package import Sodium
+import VaultProtocol
 import VaultStore
 
 /// A carried parcel that may be left at a server for its recipient.
@@ -52,7 +53,7 @@ extension Meetings {
     for copy in copies {
       guard let header = carried[copy]?.header, let recipient = search.recipient(of: header) else { continue }
       guard posts.count < count, byteCount + header.size <= bytes else { break }
-      guard let content = try carriedContent(copy) else {
+      guard let id = ParcelID(copy.id.bytes), let content = try carriedContent(copy) else {
         // Damaged: dropped, so that it holds up no others.
         try carrying.changeCourier { courier, _ in courier.drop(copy) }
         continue
@@ -60,7 +61,7 @@ extension Meetings {
       byteCount += content.count
       posts.append(
         CarriedPost(
-          post: ParcelPost(id: copy.id.bytes, tag: header.tag.bytes, bytes: content, expiresAt: header.expiresAt),
+          post: ParcelPost(id: id, tag: header.tag.bytes, bytes: content, expiresAt: header.expiresAt),
           copy: copy.bytes, recipient: recipient, branch: header.branch, hops: header.hops))
     }
     return posts

@@ -141,7 +141,7 @@ extension Messages {
   }
 
   private func ignoreMessage(_ id: ParcelID, _ reason: String, _ peer: PeerRecord) -> ParcelTaking {
-    if post.parcelMemory.isNews(id.bytes) {
+    if post.parcelMemory.isNews(id) {
       recordUnlessTooMany(.refused, peer: peer, detail: "sent a message that was dropped: \(reason)")
     }
     return .ignored(reason)

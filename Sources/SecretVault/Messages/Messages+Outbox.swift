@@ -16,7 +16,7 @@ extension Messages {
     let own = try post.ownParcels().filter { WayOrder.isUnderWay($0, at: now) }
     for record in own.oldestFirst() {
       var ways = record.triedRoutes.filter { $0 != Way.carriers.name }
-      if withCarriers.contains(record.id) { ways.append(Way.carriers.name) }
+      if withCarriers.contains(record.id.bytes) { ways.append(Way.carriers.name) }
       parcels.append(
         OutboxParcel(
           kind: record.kindName, peer: names[record.peer], byteCount: byteCounts[record.id] ?? 0,

@@ -31,7 +31,7 @@ struct MessageEnvelope {
     _ direction: ParcelRecord.Direction, to peer: Digest, message: [UInt8]? = nil, ways: ParcelRecord.Ways
   ) -> ParcelRecord {
     ParcelRecord(
-      id: id.bytes, direction: direction, peer: peer, createdAt: createdAt, expiresAt: expiresAt, seed: seed.bytes,
+      id: id, direction: direction, peer: peer, createdAt: createdAt, expiresAt: expiresAt, seed: seed.bytes,
       message: message, ways: ways)
   }
 }

@@ -41,8 +41,8 @@ final class ParcelMemory: Sendable {
   fileprivate struct State {
     var groups: [[UInt8]: [UInt8]] = [:]
     var mailboxes: [[UInt8]: Mailboxes] = [:]
-    var waits: [[UInt8]: Wait] = [:]
-    var told: Set<[UInt8]> = []
+    var waits: [ParcelID: Wait] = [:]
+    var told: Set<ParcelID> = []
     var sweptAt = -Double.infinity
     var unfit: Set<Int64> = []
     var isAnswering = false
@@ -97,9 +97,9 @@ final class ParcelMemory: Sendable {
 
   // MARK: - Waiting
 
-  func wait(of id: [UInt8]) -> Wait? { state.withLock { $0.waits[id] } }
+  func wait(of id: ParcelID) -> Wait? { state.withLock { $0.waits[id] } }
 
-  func set(_ wait: Wait?, of id: [UInt8]) {
+  func set(_ wait: Wait?, of id: ParcelID) {
     state.withLock { state in
       if state.waits.count >= Self.limit { state.waits.removeAll() }
       state.waits[id] = wait
@@ -127,7 +127,7 @@ final class ParcelMemory: Sendable {
   func endAnswering() { state.withLock { $0.isAnswering = false } }
 
   /// Whether this parcel wasn't reported yet; counts as reported.
-  func isNews(_ id: [UInt8]) -> Bool {
+  func isNews(_ id: ParcelID) -> Bool {
     state.withLock { state in
       if state.told.count >= Self.limit { state.told.removeAll() }
       return state.told.insert(id).inserted

@@ -1,3 +1,4 @@
+package import VaultProtocol
 import VaultStore
 
 /// The order in which own parcels go by an account. Servers may read only some kilobytes a second, so small ones don't wait for large ones.
@@ -23,7 +24,7 @@ extension Post {
   }
 
   /// The large parcel that is due next, by fewest failed `attempts`, then new before repeated, then size, then age: none holds up the others.
-  package func largeAccountPost(_ attempts: [[UInt8]: Int]) throws -> OutgoingParcelPost? {
+  package func largeAccountPost(_ attempts: [ParcelID: Int]) throws -> OutgoingParcelPost? {
     let (records, sizes) = try accountRecordsDue()
     let large = records.enumerated().filter { (sizes[$0.element.id] ?? 0) > Self.smallPostLimit }
     // They are in the order of their age.
@@ -37,7 +38,7 @@ extension Post {
     return nil
   }
 
-  private func accountRecordsDue() throws -> ([ParcelRecord], [[UInt8]: Int64]) {
+  private func accountRecordsDue() throws -> ([ParcelRecord], [ParcelID: Int64]) {
     let due = try outgoingRecords(way: .account, at: environment.now())
     guard !due.isEmpty else { return ([], [:]) }
     let records = due.filter { $0.handedOver[.account] == nil } + due.filter { $0.handedOver[.account] != nil }

@@ -1,4 +1,5 @@
 package import Sodium
+package import VaultProtocol
 package import VaultStore
 
 /// Own parcels, and by which way each goes next.
@@ -47,7 +48,7 @@ extension Post {
   }
 
   /// A server has taken a parcel from the account.
-  package func handedToAccount(_ id: [UInt8]) throws {
+  package func handedToAccount(_ id: ParcelID) throws {
     let now = environment.now()
     guard let record = try database.parcel(id), WayOrder.isUnderWay(record, at: now) else { return }
     // Receipts aren't confirmed; who misses one sends its parcel again.
@@ -63,7 +64,7 @@ extension Post {
   }
 
   /// A device at this address says that it has taken an own parcel. Its server could say so as well, so that ends only receipts.
-  package func acknowledgedByAccount(_ id: [UInt8], from address: String) throws {
+  package func acknowledgedByAccount(_ id: ParcelID, from address: String) throws {
     guard let record = try database.parcel(id),
       record.direction == .receipt, try accounts.accountAddress(of: record.peer) == address
     else { return }
@@ -80,6 +81,6 @@ extension Post {
 
 extension [ParcelRecord] {
   func oldestFirst() -> [ParcelRecord] {
-    sorted { ($0.createdAt, hexadecimal($0.id)) < ($1.createdAt, hexadecimal($1.id)) }
+    sorted { ($0.createdAt, $0.id.description) < ($1.createdAt, $1.id.description) }
   }
 }

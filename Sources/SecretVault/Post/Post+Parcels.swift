@@ -1,10 +1,10 @@
 package import Sodium
+package import VaultProtocol
 import VaultStore
 
 /// A parcel that goes out.
 package struct ParcelPost: Hashable, Sendable {
-  /// 16 bytes.
-  package let id: [UInt8]
+  package let id: ParcelID
   /// Shows its recipient whom it is for: 16 bytes.
   package let tag: [UInt8]
   package let bytes: [UInt8]
@@ -96,7 +96,7 @@ extension Post {
     let going = try database.parcels().filter {
       $0.direction != .received && $0.state != .answered && $0.group == folder
     }
-    var ended: [[UInt8]] = []
+    var ended: [ParcelID] = []
     for record in going {
       guard record.direction == .message || record.direction == .receipt, record.state != .withdrawn else {
         ended.append(record.id)

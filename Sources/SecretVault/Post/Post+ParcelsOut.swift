@@ -1,6 +1,6 @@
 import PeerAuth
 import Sodium
-import VaultProtocol
+package import VaultProtocol
 import VaultStore
 
 /// Parcels that go out through groups, and parcels that are made of deliveries.
@@ -33,19 +33,18 @@ extension Post {
       && (record.state == .waiting || isToBeRepeated(record, at: now))
   }
 
-  /// Ids of parcels.
-  package func parcelsToWithdraw(folder: [UInt8]) throws -> [[UInt8]] {
+  package func parcelsToWithdraw(folder: [UInt8]) throws -> [ParcelID] {
     try database.parcels(nil, [.withdrawn]).filter { $0.group == folder }.map(\.id)
   }
 
   /// A parcel was taken out of its group.
-  package func withdrew(_ id: [UInt8]) throws {
+  package func withdrew(_ id: ParcelID) throws {
     guard try database.parcel(id)?.state == .withdrawn else { return }
     try database.removeParcels([id])
   }
 
   /// A parcel is durable in the outbox of its group.
-  package func posted(_ id: [UInt8]) throws {
+  package func posted(_ id: ParcelID) throws {
     let now = environment.now()
     if let before = try database.parcel(id), before.direction != .received,
       before.state == .waiting || before.state == .posted
@@ -61,7 +60,7 @@ extension Post {
   }
 
   /// A parcel was taken out of its group; a receipt is done then.
-  package func wasTakenOut(_ id: [UInt8]) throws {
+  package func wasTakenOut(_ id: ParcelID) throws {
     guard let record = try database.parcel(id), record.direction == .receipt, record.state == .posted else { return }
     try database.removeParcels([id])
   }
@@ -101,9 +100,8 @@ extension Post {
     return Set(asking.map(\.group))
   }
 
-  package func isOwnParcel(_ tag: [UInt8], _ id: [UInt8]) -> Bool {
-    guard let id = ParcelID(id) else { return false }
-    return (try? Parcel.tag(of: id, for: identity.keys.digest)) == tag
+  package func isOwnParcel(_ tag: [UInt8], _ id: ParcelID) -> Bool {
+    (try? Parcel.tag(of: id, for: identity.keys.digest)) == tag
   }
 
   /// An unanswered request or message is posted again after a day, and each time after twice as long. The clock may have been set back.
@@ -115,7 +113,7 @@ extension Post {
 
   func post(_ record: ParcelRecord) throws -> ParcelPost? {
     guard let bytes = try parcelContent(record.id), let parcel = try? Parcel.decode(bytes, limit: Parcel.byteLimit),
-      parcel.id.bytes == record.id
+      parcel.id == record.id
     else {
       // It may have been ended since the list was read.
       guard try database.parcel(record.id) == record else { return nil }
@@ -127,7 +125,7 @@ extension Post {
   }
 
   /// Nil if it is damaged or gone.
-  func parcelContent(_ id: [UInt8]) throws -> [UInt8]? {
+  func parcelContent(_ id: ParcelID) throws -> [UInt8]? {
     do { return try database.parcelContent(id) } catch StoreError.damaged { return nil }
   }
 
@@ -285,7 +283,7 @@ extension Post {
     try database.removeParcels(earlier.map(\.id))
     _ = try database.addParcel(
       ParcelRecord(
-        id: envelope.id.bytes, direction: .request, peer: peer.digest, secretID: entry.entry.secretID,
+        id: envelope.id, direction: .request, peer: peer.digest, secretID: entry.entry.secretID,
         delivery: entry.id, group: folder, createdAt: envelope.createdAt, expiresAt: envelope.expiresAt,
         request: request, seed: envelope.seed.bytes, ways: usualWays()),
       content: parcel, replySecret: nil)
@@ -299,12 +297,15 @@ extension Post {
 extension ParcelRecord {
   /// The id under which a received parcel is kept: first 16 bytes of BLAKE2b-256("vault/parcel-row/v1", sender's card digest, parcel's id). Senders
   /// choose ids, and must not be able to choose that of another sender's parcel.
-  static func receivedID(of id: ParcelID, from sender: Digest) throws -> [UInt8] {
+  static func receivedID(of id: ParcelID, from sender: Digest) throws -> ParcelID {
     do {
       var hash = try DomainHash("vault/parcel-row/v1")
       hash.append(sender)
       hash.append(id.bytes)
-      return Array(hash.digest().bytes.prefix(idByteCount))
+      guard let id = ParcelID(Array(hash.digest().bytes.prefix(ParcelID.byteCount))) else {
+        throw SodiumError.verificationFailed
+      }
+      return id
     } catch { throw VaultError(.other, "hashing failed") }
   }
 }

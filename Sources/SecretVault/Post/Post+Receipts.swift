@@ -79,7 +79,7 @@ extension Post {
     _ receipt: ParcelReceipt, handedOverBy way: ParcelArrival.Way?, carriers: [Digest] = []
   ) throws -> Bool {
     guard ParcelProof.isGenuine(receipt.proof, for: receipt.id),
-      let record = try database.parcel(receipt.id.bytes),
+      let record = try database.parcel(receipt.id),
       record.direction != .received, let seed = record.seed.flatMap({ ParcelSeed($0) })
     else { return false }
     let isWhole = ParcelProof.isGenuine(receipt.proof, branch: receipt.branch, seed: seed)
@@ -148,7 +148,7 @@ extension Post {
     var probes: [ParcelRecord] = []
     for receipt in receipts.delivered {
       // Only its recipient may say so.
-      guard let record = try database.parcel(receipt.id.bytes), record.peer == peer.digest else { continue }
+      guard let record = try database.parcel(receipt.id), record.peer == peer.digest else { continue }
       // The receipt may be here before it was noted that the server has the parcel.
       let isUnnoted = record.handedOver.isEmpty && receipt.branch == ParcelProof.noBranch
       let hint: ParcelArrival.Way? = isUnnoted && way == .account && record.ways.contains(.account) ? .account : nil

@@ -52,7 +52,7 @@ extension Recovering {
     return try reader.read(letter.frames, with: key)
   }
 
-  private func replyKey(of id: [UInt8]) throws -> AgreementKeyPair? {
+  private func replyKey(of id: ParcelID) throws -> AgreementKeyPair? {
     let found = try database.replySecret(id)
     guard let secret = consume found else { return nil }
     return try AgreementKeyPair(secret: secret)
@@ -115,7 +115,7 @@ extension Recovering {
     ]
     let parcel = try envelope.seal(frames, from: identity, to: keys)
     let record = ParcelRecord(
-      id: envelope.id.bytes, direction: .request, peer: peer.digest, secretID: header.id,
+      id: envelope.id, direction: .request, peer: peer.digest, secretID: header.id,
       createdAt: envelope.createdAt, expiresAt: envelope.expiresAt, request: number,
       seed: envelope.seed.bytes, ways: post.usualWays())
     return try database.addParcel(record, content: parcel, replySecret: secret)
@@ -136,7 +136,7 @@ extension Recovering {
   }
 
   /// Ids of requests whose answers are here.
-  func answeredParcels() -> Set<[UInt8]> {
+  func answeredParcels() -> Set<ParcelID> {
     guard let answered = try? post.parcels(.request, [.answered]) else { return [] }
     return Set(answered.filter { $0.delivery == nil }.map(\.id))
   }

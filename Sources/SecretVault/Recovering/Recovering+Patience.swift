@@ -1,3 +1,5 @@
+import VaultProtocol
+
 extension Recovering {
   /// Milliseconds between the first two attempts of ``patiently(for:mayRepeat:waits:_:)``.
   private static let firstPause: Int64 = 2000
@@ -33,7 +35,7 @@ extension Recovering {
   }
 
   /// Sleeps for `time` milliseconds, or until a new answer has come by parcel. Fetching parcels may take longer, but not beyond `last`.
-  private func sleep(_ time: Double, unlessMoreThan answered: Set<[UInt8]>, notBeyond last: Double) async throws {
+  private func sleep(_ time: Double, unlessMoreThan answered: Set<ParcelID>, notBeyond last: Double) async throws {
     let end = environment.monotonic() + time
     guard let fetch = post.parcelFetch.withLock({ $0 }) else { return try await watch(until: end, answered) }
     try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -52,7 +54,7 @@ extension Recovering {
   }
 
   /// Returns at `end`, or when there is an answer besides `answered`.
-  private func watch(until end: Double, _ answered: Set<[UInt8]>?) async throws {
+  private func watch(until end: Double, _ answered: Set<ParcelID>?) async throws {
     while true {
       try Task.checkCancellation()
       let seen = core.pulse.count

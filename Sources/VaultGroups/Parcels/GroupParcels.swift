@@ -50,7 +50,7 @@ final class GroupParcels: GroupClass {
       object = try ParcelObject.decode(content, limit: ParcelObject.byteLimit)
       notice = try Self.notice(of: object)
     } catch { throw .malformed(error) }
-    guard hexadecimal(notice.id) == change.name.objectID else {
+    guard notice.id.description == change.name.objectID else {
       throw .malformed(.invalidValue(field: "id of a parcel"))
     }
     guard post.isOwnParcel(notice.tag, notice.id) else { return }
@@ -72,7 +72,7 @@ final class GroupParcels: GroupClass {
   /// Whoever took it has it, and whoever sent it keeps what he needs to send it again. Word of an arrival nobody needs
   /// again.
   func delete(_ change: RemoteChange, in group: GroupContext) async throws(GroupError) {
-    guard let id = bytes(hexadecimal: change.name.objectID) else { return }
+    guard let id = bytes(hexadecimal: change.name.objectID).flatMap({ ParcelID($0) }) else { return }
     do { try post.wasTakenOut(id) } catch { throw .plugin("\(VaultError(error))") }
   }
 
@@ -162,7 +162,7 @@ final class GroupParcels: GroupClass {
     case .file(let notice, _): return notice
     case .inline(let bytes):
       let parcel = try Parcel.decode(bytes, limit: Parcel.byteLimit)
-      return ParcelNotice(tag: parcel.tag, id: parcel.id.bytes, expiresAt: parcel.expiresAt)
+      return ParcelNotice(tag: parcel.tag, id: parcel.id, expiresAt: parcel.expiresAt)
     }
   }
 
@@ -192,7 +192,7 @@ final class GroupParcels: GroupClass {
     guard let roster = await group.grouper.roster else { return false }
     do {
       let folder = try GroupItems.bytes(of: group.id)
-      var done: Set<[UInt8]> = []
+      var done: Set<ParcelID> = []
       for id in try post.parcelsToWithdraw(folder: folder) {
         guard !Task.isCancelled else { return !done.isEmpty }
         try await group.grouper.sender.delete(Self.name(id))
@@ -230,5 +230,5 @@ final class GroupParcels: GroupClass {
       MarshalledObject(name: Self.name(parcel.id), content: try object.encoded(), files: object.files))
   }
 
-  private static func name(_ id: [UInt8]) -> ObjectName { ObjectName(className: className, objectID: hexadecimal(id)) }
+  private static func name(_ id: ParcelID) -> ObjectName { ObjectName(className: className, objectID: id.description) }
 }

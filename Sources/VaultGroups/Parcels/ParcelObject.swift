@@ -1,4 +1,5 @@
 import Grouper
+import VaultProtocol
 import WireCodec
 
 /// A parcel as it travels in a group. What it is about only the one can read whom it is for.
@@ -48,25 +49,25 @@ enum ParcelObject: WireValue, Hashable, Sendable {
 struct ParcelNotice: Hashable, Sendable {
   /// By which its recipient sees that it is for him: 16 bytes.
   let tag: [UInt8]
-  /// The parcel: 16 bytes.
-  let id: [UInt8]
+  /// The parcel.
+  let id: ParcelID
   /// Until when it is worth something, in milliseconds since 1970.
   let expiresAt: Int64
 }
 
 extension ParcelNotice: WireValue {
   func encode(into writer: inout Writer) throws(WireError) {
-    guard tag.count == 16, id.count == 16, let time = UInt64(exactly: expiresAt) else {
+    guard tag.count == 16, let time = UInt64(exactly: expiresAt) else {
       throw .invalidValue(field: "parcel notice")
     }
     try writer.bytes(tag)
-    try writer.bytes(id)
+    try id.encode(into: &writer)
     try writer.u64(time)
   }
 
   init(from reader: inout Reader) throws(WireError) {
     tag = try reader.bytes(16, "parcel tag")
-    id = try reader.bytes(16, "parcel id")
+    id = try ParcelID(from: &reader)
     guard let time = Int64(exactly: try reader.u64("parcel expiry")) else {
       throw .invalidValue(field: "parcel expiry")
     }

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import ShamirKit
 import Sodium
+import VaultProtocol
 import WireCodec
 
 /// A row of the database, read without trusting it: a missing, misplaced or malformed value is damage, not a trap.
@@ -38,6 +39,8 @@ struct StoredRow {
   func optionalSecretID(_ column: String) throws(StoreError) -> SecretID? {
     try optionalBytes(column, count: SecretID.byteCount).flatMap { try? SecretID($0) }
   }
+
+  func parcelID(_ column: String) throws(StoreError) -> ParcelID { try required(ParcelID(bytes(column))) }
 
   func integer(_ column: String) throws(StoreError) -> Int64 {
     try required(optionalInteger(column))
@@ -139,6 +142,10 @@ extension [UInt8] {
 }
 
 extension Digest {
+  var blob: Data { Data(bytes) }
+}
+
+extension ParcelID {
   var blob: Data { Data(bytes) }
 }
 

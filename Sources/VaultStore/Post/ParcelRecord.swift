@@ -1,5 +1,6 @@
 package import ShamirKit
 package import Sodium
+package import VaultProtocol
 package import WireCodec
 
 /// A parcel: something sealed that goes to a peer, or came from one, by whatever way, and how far it is. What is in it lies
@@ -29,13 +30,12 @@ package struct ParcelRecord: WireValue, Hashable, Sendable {
     case withdrawn
   }
 
-  package static let idByteCount = 16
   package static let seedByteCount = 32
   package static let contentByteLimit = 9 * 1024 * 1024
   static let byteLimit = 512
 
-  /// Names it, on both sides: 16 bytes.
-  package let id: [UInt8]
+  /// Names it, on both sides.
+  package let id: ParcelID
   package let direction: Direction
   package var state: State
   package let peer: Digest
@@ -52,7 +52,7 @@ package struct ParcelRecord: WireValue, Hashable, Sendable {
   /// The number of the request, as in its messages.
   package let request: UInt64
   /// The id of the parcel that this one answers or, of one that was answered, of its answer; nil while there is none.
-  package var inReplyTo: [UInt8]?
+  package var inReplyTo: ParcelID?
   /// When something is to be done with it next.
   package var nextAttemptAt: Int64
   /// From which its id and the proofs of its delivery come, 32 bytes; nil if it isn't known.
@@ -64,9 +64,9 @@ package struct ParcelRecord: WireValue, Hashable, Sendable {
   package var handedOver: [Way: Int64]
 
   package init(
-    id: [UInt8], direction: Direction, state: State = .waiting, peer: Digest, secretID: SecretID? = nil,
+    id: ParcelID, direction: Direction, state: State = .waiting, peer: Digest, secretID: SecretID? = nil,
     delivery: Int64? = nil, group: [UInt8] = [], createdAt: Int64, expiresAt: Int64, request: UInt64 = 0,
-    inReplyTo: [UInt8]? = nil, nextAttemptAt: Int64 = 0, seed: [UInt8]? = nil, message: [UInt8]? = nil,
+    inReplyTo: ParcelID? = nil, nextAttemptAt: Int64 = 0, seed: [UInt8]? = nil, message: [UInt8]? = nil,
     ways: Ways = .all, handedOver: [Way: Int64] = [:]
   ) {
     self.id = id
@@ -99,9 +99,7 @@ package struct ParcelRecord: WireValue, Hashable, Sendable {
 
   func check() throws(StoreError) {
     let isSound =
-      id.count == Self.idByteCount
-      && (group.isEmpty || group.count == GroupEntry.groupByteCount)
-      && inReplyTo?.count ?? Self.idByteCount == Self.idByteCount
+      (group.isEmpty || group.count == GroupEntry.groupByteCount)
       && seed?.count ?? Self.seedByteCount == Self.seedByteCount
       && message?.count ?? MessageRecord.idByteCount == MessageRecord.idByteCount
       && (direction != .message || message != nil) && Ways.all.isSuperset(of: ways)
@@ -139,7 +137,7 @@ extension ParcelRecord.State: NumberedWord {}
 extension ParcelRecord {
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u8(1)
-    try writer.bytes(id)
+    try id.encode(into: &writer)
     try writer.u8(direction.code)
     try writer.u8(state.code)
     try writer.bytes(peer.bytes)
@@ -151,7 +149,7 @@ extension ParcelRecord {
     try writer.signed(createdAt)
     try writer.signed(expiresAt)
     try writer.u64(request)
-    try writer.optionalBytes(inReplyTo)
+    try writer.optionalBytes(inReplyTo?.bytes)
     try writer.signed(handedOver[.group] ?? 0)
     try writer.signed(nextAttemptAt)
     try writer.optionalBytes(seed)
@@ -162,7 +160,7 @@ extension ParcelRecord {
 
   package init(from reader: inout Reader) throws(WireError) {
     guard try reader.u8("version") == 1 else { throw .invalidValue(field: "version") }
-    id = try reader.bytes(Self.idByteCount, "id")
+    id = try ParcelID(from: &reader)
     direction = try reader.word("direction")
     state = try reader.word("state")
     peer = try reader.digest("peer")
@@ -172,7 +170,7 @@ extension ParcelRecord {
     createdAt = try reader.signed("created")
     expiresAt = try reader.signed("expires")
     request = try reader.u64("request")
-    inReplyTo = try reader.optionalBytes(Self.idByteCount, "in reply to")
+    inReplyTo = try reader.flag("in reply to") ? try ParcelID(from: &reader) : nil
     let postedAt = try reader.signed("posted")
     nextAttemptAt = try reader.signed("next attempt")
     seed = try reader.optionalBytes(Self.seedByteCount, "seed")

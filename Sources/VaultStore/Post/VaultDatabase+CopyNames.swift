@@ -22,7 +22,7 @@ extension VaultDatabase {
     // What has no name by now nobody carries.
     try db.run("DELETE FROM carried WHERE digest = zeroblob(16)")
     for id in own {
-      let content = try unlessDamaged { try parcelContent(id.bytes, db) }
+      let content = try ParcelID(id.bytes).flatMap { parcel in try unlessDamaged { try parcelContent(parcel, db) } }
       courier.name(own: id, content.flatMap { Self.copy(of: $0, id) }?.digest)
     }
   }

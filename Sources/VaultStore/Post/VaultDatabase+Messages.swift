@@ -186,7 +186,7 @@ extension VaultDatabase {
   /// Returns the parcel as it was, and its message if it has one that is here and sound. Nil, and nothing is changed, if it is not known,
   /// or answered or withdrawn already. ``MessageRecord/partsDone`` counts the parcel already.
   package func confirmParcel(
-    _ id: [UInt8], change: (inout MessageRecord) -> Void = { _ in }
+    _ id: ParcelID, change: (inout MessageRecord) -> Void = { _ in }
   ) throws(StoreError) -> (parcel: ParcelRecord, message: MessageRecord?)? {
     let (confirmed, hasForgotten) = try write { db -> ((parcel: ParcelRecord, message: MessageRecord?)?, Bool) in
       guard let (place, stored) = try self.placedParcel(id, db), stored.record.direction != .received,

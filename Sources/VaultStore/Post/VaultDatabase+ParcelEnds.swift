@@ -1,6 +1,7 @@
 import GRDB
 import ShamirKit
 import Sodium
+package import VaultProtocol
 
 /// How parcels end. What may be in a group already is withdrawn: it stays as a record without content and secret until it is out
 /// of there. All others go.
@@ -33,7 +34,7 @@ extension VaultDatabase {
   }
 
   /// Removes rows that don't verify, of which nothing can come any more. Returns their ids, as far as they have any.
-  package func removeDamagedParcels() throws(StoreError) -> [[UInt8]] {
+  package func removeDamagedParcels() throws(StoreError) -> [ParcelID] {
     let isNeeded = try read { db in try self.allParcels(db).contains { $0.parcel == nil } }
     guard isNeeded else { return [] }
     let removed = try write { db in

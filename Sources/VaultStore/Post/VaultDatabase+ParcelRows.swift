@@ -1,5 +1,6 @@
 import GRDB
 import Sodium
+import VaultProtocol
 
 /// The rows of `parcels`. The sealed part counts; the columns beside it are for looking up, and a row in which they disagree is damaged.
 extension VaultDatabase {
@@ -15,14 +16,14 @@ extension VaultDatabase {
   struct PlacedParcel {
     let place: Int64
     /// As far as the row says.
-    let id: [UInt8]?
+    let id: ParcelID?
     /// Nil if the row doesn't verify.
     var parcel: StoredParcel?
   }
 
-  static func parcelName(_ id: [UInt8]) -> String { "parcel \(hexadecimal(id))" }
+  static func parcelName(_ id: ParcelID) -> String { "parcel \(id)" }
 
-  static func replySecretName(_ id: [UInt8]) -> RecordName { RecordName(table: "parcels.secret", row: id) }
+  static func replySecretName(_ id: ParcelID) -> RecordName { RecordName(table: "parcels.secret", row: id.bytes) }
 
   /// States and directions are this program's own words.
   static func condition(_ direction: ParcelRecord.Direction?, _ states: Set<ParcelRecord.State>) -> String {
@@ -34,7 +35,7 @@ extension VaultDatabase {
   /// Parcels in which this device sends a message.
   static let messageCondition = "message_id = ? AND peer = ? AND direction = 'message'"
 
-  static func isParcel(_ id: [UInt8], _ db: Database) throws -> Bool {
+  static func isParcel(_ id: ParcelID, _ db: Database) throws -> Bool {
     try db.has("parcels WHERE id = ?", [id.blob])
   }
 
@@ -48,13 +49,13 @@ extension VaultDatabase {
 
   // MARK: - Reading
 
-  static func parcelRow(_ id: [UInt8], with column: String? = nil, _ db: Database) throws -> Row? {
+  static func parcelRow(_ id: ParcelID, with column: String? = nil, _ db: Database) throws -> Row? {
     let columns = column.map { "\(parcelColumns), \($0)" } ?? parcelColumns
     return try db.row("SELECT \(columns) FROM parcels WHERE id = ?", [id.blob])
   }
 
   /// The row of a parcel, or nil if there is none. Throws if it doesn't verify.
-  func placedParcel(_ id: [UInt8], _ db: Database) throws -> (place: Int64, parcel: StoredParcel)? {
+  func placedParcel(_ id: ParcelID, _ db: Database) throws -> (place: Int64, parcel: StoredParcel)? {
     guard let row = try Self.parcelRow(id, db) else { return nil }
     return (try StoredRow(row: row, what: Self.parcelName(id)).integer("place"), try decodeParcel(row, id: id))
   }
@@ -65,7 +66,7 @@ extension VaultDatabase {
   ) throws -> [PlacedParcel] {
     try db.rows("SELECT \(Self.parcelColumns) FROM \(table) WHERE \(condition)", arguments).map { row in
       let columns = StoredRow(row: row, what: "the table of parcels")
-      let id = try? columns.bytes("id", count: ParcelRecord.idByteCount)
+      let id = try? columns.parcelID("id")
       return PlacedParcel(
         place: try columns.integer("place"), id: id, parcel: try unlessDamaged(try decodeParcel(row)))
     }
@@ -76,15 +77,15 @@ extension VaultDatabase {
     where condition: String, _ arguments: StatementArguments, _ db: Database
   ) throws -> [ParcelRecord] {
     try placedParcels(where: condition, arguments, db).compactMap(\.parcel?.record)
-      .sorted { ($0.createdAt, hexadecimal($0.id)) < ($1.createdAt, hexadecimal($1.id)) }
+      .sorted { ($0.createdAt, $0.id.description) < ($1.createdAt, $1.id.description) }
   }
 
   /// `id` is what was looked for: an index that somebody has written may lead to another row.
-  func decodeParcel(_ row: Row, id looked: [UInt8]? = nil) throws(StoreError) -> StoredParcel {
-    let id = try StoredRow(row: row, what: "a parcel").bytes("id", count: ParcelRecord.idByteCount)
+  func decodeParcel(_ row: Row, id looked: ParcelID? = nil) throws(StoreError) -> StoredParcel {
+    let id = try StoredRow(row: row, what: "a parcel").parcelID("id")
     let columns = StoredRow(row: row, what: Self.parcelName(id))
     guard looked == nil || looked == id else { throw .damaged("the table of parcels") }
-    let name = RecordName(table: Self.parcelTable, row: id)
+    let name = RecordName(table: Self.parcelTable, row: id.bytes)
     let parcel: StoredParcel = try keys.open(columns, name, limit: StoredParcel.byteLimit)
     let record = parcel.record
     let group = try columns.optionalBytes("group_id", count: GroupEntry.groupByteCount) ?? []
@@ -150,6 +151,6 @@ extension VaultDatabase {
   }
 
   private func sealed(_ parcel: StoredParcel) throws(StoreError) -> [UInt8] {
-    try keys.seal(parcel, RecordName(table: Self.parcelTable, row: parcel.record.id), what: "a parcel")
+    try keys.seal(parcel, RecordName(table: Self.parcelTable, row: parcel.record.id.bytes), what: "a parcel")
   }
 }

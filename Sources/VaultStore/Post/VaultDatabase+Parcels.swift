@@ -1,5 +1,6 @@
 import GRDB
 package import Sodium
+package import VaultProtocol
 
 /// Parcels that are here, and how far they are. A row that doesn't verify takes none of the others along: lists leave it out,
 /// and ``removeDamagedParcels()`` removes it.
@@ -53,16 +54,16 @@ extension VaultDatabase {
   }
 
   /// The parcel with this id, or nil. Throws ``StoreError/damaged(_:)`` if its row doesn't verify.
-  package func parcel(_ id: [UInt8]) throws(StoreError) -> ParcelRecord? {
+  package func parcel(_ id: ParcelID) throws(StoreError) -> ParcelRecord? {
     try readOne { db in try self.placedParcel(id, db)?.parcel.record }
   }
 
   /// What is in a parcel, or nil if that isn't here. Throws ``StoreError/damaged(_:)`` if it is not what was kept.
-  package func parcelContent(_ id: [UInt8]) throws(StoreError) -> [UInt8]? {
+  package func parcelContent(_ id: ParcelID) throws(StoreError) -> [UInt8]? {
     try read { db in try self.parcelContent(id, db) }
   }
 
-  func parcelContent(_ id: [UInt8], _ db: Database) throws -> [UInt8]? {
+  func parcelContent(_ id: ParcelID, _ db: Database) throws -> [UInt8]? {
     guard let (place, parcel) = try placedParcel(id, db), let digest = parcel.content else { return nil }
     guard
       let columns = try db.stored(Self.parcelName(id), "SELECT content FROM parcel_contents WHERE place = ?", [place])
@@ -75,21 +76,21 @@ extension VaultDatabase {
   }
 
   /// How many bytes are in which parcels, as the table says: nothing of them is read, so nothing is verified.
-  package func parcelByteCounts() throws(StoreError) -> [[UInt8]: Int64] {
+  package func parcelByteCounts() throws(StoreError) -> [ParcelID: Int64] {
     try read { db in
-      var counts: [[UInt8]: Int64] = [:]
+      var counts: [ParcelID: Int64] = [:]
       let rows = try Row.fetchCursor(
         db, sql: "SELECT id, length(content) AS size FROM parcel_contents JOIN parcels USING (place)")
       while let row = try rows.next() {
         let columns = StoredRow(row: row, what: "a parcel")
-        counts[try columns.bytes("id")] = try columns.integer("size")
+        counts[try columns.parcelID("id")] = try columns.integer("size")
       }
       return counts
     }
   }
 
   /// The secret that opens what a request's answer has sealed in it, or nil.
-  package func replySecret(_ id: [UInt8]) throws(StoreError) -> SecretBytes? {
+  package func replySecret(_ id: ParcelID) throws(StoreError) -> SecretBytes? {
     let sealed = try readOne { db -> [UInt8]? in
       guard let row = try Self.parcelRow(id, with: "secret", db) else { return nil }
       guard try self.decodeParcel(row, id: id).hasSecret else { return nil }
@@ -129,7 +130,7 @@ extension VaultDatabase {
   /// Takes a received parcel that waits, and is due, for one attempt to answer it: it is due again only at `time`, so that daemon and
   /// command don't answer it at once. One that is due more than a day ahead is due now: the clock was set back.
   /// False if somebody else has taken it, or it doesn't wait any more.
-  package func claimParcel(_ id: [UInt8], at now: Int64, until time: Int64) throws(StoreError) -> Bool {
+  package func claimParcel(_ id: ParcelID, at now: Int64, until time: Int64) throws(StoreError) -> Bool {
     try write { db in
       guard let (place, before) = try self.placedParcel(id, db) else { return false }
       let (far, isFar) = now.addingReportingOverflow(86_400_000)
@@ -170,7 +171,7 @@ extension VaultDatabase {
   }
 
   /// Forgets parcels, damaged ones too. Ids that are not known are no error.
-  package func removeParcels(_ ids: [[UInt8]]) throws(StoreError) {
+  package func removeParcels(_ ids: [ParcelID]) throws(StoreError) {
     guard !ids.isEmpty else { return }
     let hasForgotten = try write { db in
       var hasForgotten = false

@@ -15,7 +15,7 @@ final class ParcelOffice: Sendable {
   let world: TestWorld
   /// Each member's folder of the group.
   let folders: [[UInt8]]
-  private let board = Mutex<[[UInt8]: ParcelPost]>([:])
+  private let board = Mutex<[ParcelID: ParcelPost]>([:])
 
   init(_ world: TestWorld) throws {
     self.world = world
@@ -32,10 +32,10 @@ final class ParcelOffice: Sendable {
 
   /// What lies in the group, oldest expiry first.
   var posts: [ParcelPost] {
-    board.withLock { $0.values.sorted { ($0.expiresAt, hexadecimal($0.id)) < ($1.expiresAt, hexadecimal($1.id)) } }
+    board.withLock { $0.values.sorted { ($0.expiresAt, $0.id.description) < ($1.expiresAt, $1.id.description) } }
   }
 
-  func remove(_ id: [UInt8]) { board.withLock { $0[id] = nil } }
+  func remove(_ id: ParcelID) { board.withLock { $0[id] = nil } }
 
   func put(_ post: ParcelPost) { board.withLock { $0[post.id] = post } }
 
