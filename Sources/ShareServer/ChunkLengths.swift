@@ -94,7 +94,7 @@ struct ChunkLengths {
     switch text[..<colon] {
     // What follows may be meant.
     case "transfer-encoding": isChunked = isChunked || isCut || value.contains("chunked")
-    case "content-length": if let length = decimal(value) { count = UInt64(length) } else { stage = .lost }
+    case "content-length": if let length = UInt64(value) { count = length } else { stage = .lost }
     default: break
     }
   }

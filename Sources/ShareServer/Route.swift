@@ -106,7 +106,7 @@ struct Query: Sendable, Equatable {
 }
 
 /// A number in decimal digits alone, without a sign.
-package func decimal(_ text: some StringProtocol) -> Int64? {
+func decimal(_ text: some StringProtocol) -> Int64? {
   guard (1...19).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
   return Int64(text)
 }

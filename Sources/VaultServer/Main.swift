@@ -132,9 +132,7 @@ struct VaultServer: AsyncParsableCommand {
 
   /// The host, without brackets, and the port of `HOST:PORT`.
   private func place(_ text: String) -> (host: String, port: Int)? {
-    guard let colon = text.lastIndex(of: ":"), let port = decimal(text[text.index(after: colon)...]),
-      port <= UInt16.max
-    else { return nil }
+    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
     var host = text[..<colon]
     if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
     return host.isEmpty ? nil : (String(host), Int(port))

@@ -29,6 +29,9 @@ extension VaultTests {
       let short = String(repeating: "é", count: 30)
       #expect(names.first == label && names[1] == short + "é-2" && names.last == short + "-10")
       #expect(names.allSatisfy { $0.utf8.count <= 64 })
+      let character = "a" + String(repeating: "\u{301}", count: 31)
+      let alike = try (0..<2).map { _ in try Identity.generate().card(label: character, serial: 1) }
+      #expect(try alike.map { try world[0].vault.trust.addPeer($0, name: nil).peer.name } == [character, "peer-2"])
     }
 
     @Test func `a name that is taken is refused when it was asked for`() async throws {

@@ -60,16 +60,6 @@ import Testing
     #expect(throws: VaultError.self) { try SettingKey.ble.validate("yes") }
   }
 
-  @Test(
-    arguments: [
-      (.quotaShares, "+5"), (.quotaBytes, "+5M"), (.carryBattery, "+5"), (.carryFairShare, "+1M/50"),
-      (.carryFairShare, "1M/+50"), (.checkInterval, "+5m"), (.clipboardSeconds, "+30"), (.listen, "127.0.0.1:+4721"),
-    ] as [(SettingKey, String)])
-  func `a number has no sign`(key: SettingKey, text: String) throws {
-    try key.validate(text.filter { $0 != "+" })
-    #expect(throws: VaultError.self) { try key.validate(text) }
-  }
-
   @Test func `several settings are changed together, or none`() throws {
     let world = try TestWorld(1)
     let vault = world[0].vault

@@ -65,6 +65,14 @@ import Testing
     #expect(try database.removeDamagedParcels() == [row.id])
   }
 
+  @Test func `a row whose id can't be one hides no other parcel's length`() throws {
+    let (bad, good) = (try add(sampleParcel(1, .request)), try add(sampleParcel(2, .request)))
+    try database.write { db in
+      try db.execute(sql: "UPDATE parcels SET id = zeroblob(16) WHERE id = ?", arguments: [bad.id.blob])
+    }
+    #expect(try database.parcelByteCounts() == [good.id: 13])
+  }
+
   @Test func `an id is taken only once, whatever it was for`() throws {
     let first = try add(sampleParcel(1, .request))
     #expect(try !database.addParcel(sampleParcel(1, .received), content: [1], replySecret: nil))

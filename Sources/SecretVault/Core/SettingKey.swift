@@ -156,7 +156,7 @@ package enum SettingKey: String, CaseIterable, Sendable {
   }
 
   private func validate(_ value: String, in range: ClosedRange<Int>) throws {
-    guard let number: Int = decimal(value), range.contains(number) else {
+    guard let number = Int(value), range.contains(number) else {
       throw VaultError(
         .usage, "\(rawValue) must be a number from \(range.lowerBound) to \(range.upperBound), not '\(value)'")
     }
@@ -171,7 +171,7 @@ package enum SettingKey: String, CaseIterable, Sendable {
   /// Host and port of `HOST:PORT` or `[V6]:PORT`; port 0 lets the system choose. Without brackets, nobody knows where an address of
   /// IPv6 ends.
   package static func endpoint(_ text: String) -> (host: String, port: Int)? {
-    guard let colon = text.lastIndex(of: ":"), let port: Int = decimal(text[text.index(after: colon)...]),
+    guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
       (0...65535).contains(port)
     else { return nil }
     var host = text[..<colon]
@@ -226,7 +226,7 @@ package enum SettingKey: String, CaseIterable, Sendable {
       default: nil
       }
     let digits = unit == nil ? text[...] : text.dropLast()
-    guard let number: UInt64 = decimal(digits) else { return nil }
+    guard let number = UInt64(digits) else { return nil }
     let (product, overflow) = number.multipliedReportingOverflow(by: unit ?? 1)
     return overflow ? nil : product
   }
@@ -238,7 +238,7 @@ package enum SettingKey: String, CaseIterable, Sendable {
   static func fairShare(_ text: String) -> (allowance: UInt64, percent: Int)? {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2, let allowance = byteCount(String(parts[0])), allowance <= carryLimit,
-      let percent: Int = decimal(parts[1]), (1...10_000).contains(percent)
+      let percent = Int(parts[1]), (1...10_000).contains(percent)
     else { return nil }
     return (allowance, percent)
   }
@@ -252,7 +252,7 @@ package enum SettingKey: String, CaseIterable, Sendable {
       case UInt8(ascii: "d"): 86_400_000
       default: nil
       }
-    guard let unit, let number: Int64 = decimal(text.dropLast()), number > 0, number <= 600_000 else { return nil }
+    guard let unit, let number = Int64(text.dropLast()), number > 0, number <= 600_000 else { return nil }
     let milliseconds = number * unit
     return milliseconds <= 365 * 86_400_000 ? milliseconds : nil
   }

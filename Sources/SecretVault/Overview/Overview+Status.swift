@@ -18,7 +18,7 @@ extension Overview {
     return VaultStatus(
       identity: try core.ownIdentity(), daemon: daemon, peers: try peers(list.listing, drills), secrets: secrets,
       damaged: damaged.map(\.description),
-      damagedIntroductions: introductions.map { $0?.description ?? "" }.sorted(), lost: try directory.lostShares(),
+      damagedIntroductions: introductions.map { hexadecimal($0) }.sorted(), lost: try directory.lostShares(),
       lostItems: try directory.lostItems(),
       changedSettings: try core.settings().filter { $0.value != $0.defaultValue },
       requests: try consent.requests().filter { $0.state == .waiting }, nearby: core.nearbySettings())

@@ -237,7 +237,8 @@ package final class TrustList: Room {
     let end = "-\(number)"
     var start = name[...]
     while start.utf8.count + end.utf8.count > nameByteLimit { start.removeLast() }
-    return start + end
+    // One character may have as many bytes as a whole name.
+    return (start.isEmpty ? "peer" : start) + end
   }
 
   private static func checkName(_ name: String) throws {

@@ -79,9 +79,7 @@ struct RedisPlace: Sendable, Equatable {
   }
 
   private static func address(_ text: Substring) throws(ServerError) -> Address {
-    guard let colon = text.lastIndex(of: ":"), let port = decimal(text[text.index(after: colon)...]),
-      (1...Int64(UInt16.max)).contains(port)
-    else {
+    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0 else {
       throw malformed
     }
     var host = text[..<colon]

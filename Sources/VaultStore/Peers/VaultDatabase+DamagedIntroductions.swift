@@ -1,24 +1,24 @@
 import GRDB
-package import ShamirKit
+import ShamirKit
 
 /// Introductions of holders whose rows are damaged: named, and made anew from the companion of their secret.
 extension VaultDatabase {
-  /// Secrets of which the introduction of a holder is damaged; nil if the name of the secret is.
-  package func damagedIntroductions() throws(StoreError) -> Set<SecretID?> {
+  /// Secrets of which the introduction of a holder is damaged, as far as the rows say: a name of a secret may be damaged, too.
+  package func damagedIntroductions() throws(StoreError) -> Set<[UInt8]> {
     try read { db in Set(try self.damagedIntroductions(where: "TRUE", [], db).map(\.secret)) }
   }
 
   private func damagedIntroductions(
     where condition: String, _ arguments: StatementArguments, _ db: Database
-  ) throws -> [(row: Int64, secret: SecretID?)] {
+  ) throws -> [(row: Int64, secret: [UInt8])] {
     let rows = try Row.fetchCursor(
       db, sql: "SELECT rowid AS number, \(Self.introductionColumns) FROM introductions WHERE \(condition)",
       arguments: arguments)
-    var damaged: [(row: Int64, secret: SecretID?)] = []
+    var damaged: [(row: Int64, secret: [UInt8])] = []
     while let row = try rows.next() {
       guard try soundIntroduction(row) == nil else { continue }
       let columns = StoredRow(row: row, what: Self.introductionName)
-      damaged.append((try columns.integer("number"), try? columns.secretID("secret_id")))
+      damaged.append((try columns.integer("number"), (try? columns.bytes("secret_id")) ?? []))
     }
     return damaged
   }
@@ -52,8 +52,8 @@ extension VaultDatabase {
   func mendIntroductions(of secrets: Set<SecretID>) throws(StoreError) {
     let damaged = try damagedIntroductions()
     // Where the damage is in the name of the secret, any may lack the row.
-    let isNameless = !damaged.isSubset(of: secrets.map(Optional.some))
-    for id in isNameless ? secrets : secrets.intersection(damaged.compactMap(\.self)) {
+    let isNameless = !damaged.isSubset(of: secrets.map(\.bytes))
+    for id in isNameless ? secrets : secrets.filter({ damaged.contains($0.bytes) }) {
       try writeKeeping(readsCompanions: true) { db, changed in
         guard (try? self.secret(where: "id", id.blob, db))?.origin == .held else { return }
         if try self.mendIntroductions(ofSecret: id, db) { changed.insert(.secret(id)) }

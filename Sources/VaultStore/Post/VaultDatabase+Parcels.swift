@@ -83,7 +83,8 @@ extension VaultDatabase {
         db, sql: "SELECT id, length(content) AS size FROM parcel_contents JOIN parcels USING (place)")
       while let row = try rows.next() {
         let columns = StoredRow(row: row, what: "a parcel")
-        counts[try columns.parcelID("id")] = try columns.integer("size")
+        guard let id = try? columns.parcelID("id") else { continue }
+        counts[id] = try columns.integer("size")
       }
       return counts
     }

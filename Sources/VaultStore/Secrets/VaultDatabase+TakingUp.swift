@@ -152,7 +152,8 @@ extension VaultDatabase {
 
   static func ids(_ sql: String, _ db: Database) throws -> [SecretID] {
     try db.rows(sql).compactMap { row in
-      try? SecretID(StoredRow(row: row, what: "a secret").bytes(row.columnNames.first ?? "id"))
+      let bytes = try StoredRow(row: row, what: "a secret").bytes(row.columnNames.first ?? "id")
+      return try? SecretID(bytes)
     }
   }
 

@@ -48,7 +48,8 @@ enum StoreSamples {
     let note = encoding(
       of: ItemNote(
         ItemRecord(
-          id: many(1, 32), keyID: many(2, 16), header: many(3, 9), byteCount: 100, state: .waiting, origin: .sent,
+          id: many(1, 32), keyID: id, header: many(3, 9), byteCount: 100, state: .waiting,
+          origin: .sent,
           sender: try Digest(many(4, 32)), label: many(5, 60), receivedAt: 6)))
     /// Choices for one column after the other of a table: `place` gets another value, the others what is usual.
     func rows(_ table: UInt8, _ place: Int, _ value: [UInt8]) -> [UInt8] {

@@ -1,6 +1,7 @@
 import Courier
 import Foundation
 import GRDB
+import ShamirKit
 import Sodium
 @testable import VaultStore
 
@@ -12,6 +13,7 @@ enum RowTargets {
   ]
 
   private static let id = [UInt8](repeating: 2, count: 16)
+  private static let secretID = SecretID(high: 0x0202_0202_0202_0202, low: 0x0202_0202_0202_0202)
   private static let digest = [UInt8](repeating: 4, count: 32)
 
   /// A vault whose tables take everything: the checks of a schema protect nobody from who writes the file.
@@ -77,14 +79,14 @@ enum RowTargets {
         require(line.threshold > 0 && line.shareCount > 0, "a listed secret's numbers are in range")
       }
       for secret in try $0.secrets() {
-        require((1...255).contains(secret.threshold) && secret.id.count == 16, "a secret's numbers are in range")
+        require((1...255).contains(secret.threshold), "a secret's numbers are in range")
       }
     },
     Table(
       name: "shares",
       row: [("secret_id", idBlob), ("epoch", .int64(0)), ("share_index", .int64(1)), ("sealed", digestBlob)]
     ) {
-      _ = try $0.share(ofSecret: id)?.index
+      _ = try $0.share(ofSecret: secretID)?.index
     },
     Table(
       name: "fragments",
@@ -95,8 +97,8 @@ enum RowTargets {
       ]
     ) {
       _ = try? $0.usage(ofDealer: Digest(digest))
-      _ = try? $0.openFragment(of: id, index: 1)
-      _ = try $0.fragments(of: id)
+      _ = try? $0.openFragment(of: secretID, index: 1)
+      _ = try $0.fragments(of: secretID)
     },
     Table(
       name: "outbox",
@@ -111,12 +113,12 @@ enum RowTargets {
       _ = try? $0.claimDelivery(1, at: 10, retryAt: 20)
       _ = try? $0.dueDeliveries(at: .max)
       _ = try? $0.settleRefused(1, route: nil, error: "no")
-      _ = try $0.deliveries(ofSecret: id)
+      _ = try $0.deliveries(ofSecret: secretID)
     },
     Table(
       name: "tombstones", row: [("secret_id", idBlob), ("deleted_at", .int64(5)), ("mac", digestBlob)]
     ) {
-      _ = try $0.tombstone(id)
+      _ = try $0.tombstone(secretID)
     },
     Table(
       name: "evidence",
@@ -125,7 +127,7 @@ enum RowTargets {
         ("peer", digestBlob), ("seen_at", .int64(5)),
       ]
     ) {
-      _ = try $0.evidence(aboutSecret: id)
+      _ = try $0.evidence(aboutSecret: secretID)
     },
     Table(
       name: "audit",
@@ -146,7 +148,7 @@ enum RowTargets {
       ]
     ) {
       _ = try? $0.drills()
-      _ = try $0.drill(ofSecret: id)
+      _ = try $0.drill(ofSecret: secretID)
     },
     Table(
       name: "items",
@@ -173,7 +175,7 @@ enum RowTargets {
     Table(
       name: "policies", row: [("secret_id", idBlob), ("policy", .string("ask")), ("mac", digestBlob)]
     ) {
-      _ = try $0.policy(ofSecret: id)
+      _ = try $0.policy(ofSecret: secretID)
     },
     Table(
       name: "requests",
@@ -187,7 +189,9 @@ enum RowTargets {
       let peer = try Digest(digest)
       _ = try? $0.request(1)
       _ = try? $0.decideRequest(1, at: 6) { (row) throws(StoreError) in row.state = .refused }
-      _ = try? $0.changeRequest(.release, of: peer, secret: id, at: 6) { (row, _) throws(StoreError) in row = nil }
+      _ = try? $0.changeRequest(.release, of: peer, secret: secretID, at: 6) { (row, _) throws(StoreError) in
+        row = nil
+      }
       _ = try? $0.dropWaitingDeposits()
       _ = try $0.requests()
     },
@@ -195,7 +199,7 @@ enum RowTargets {
       name: "releases",
       row: [("peer", digestBlob), ("secret_id", idBlob), ("released_at", .int64(5)), ("mac", digestBlob)]
     ) {
-      _ = try $0.countRelease(of: id, to: Digest(digest), at: 6, since: 0, limit: 3)
+      _ = try $0.countRelease(of: secretID, to: Digest(digest), at: 6, since: 0, limit: 3)
     },
     Table(
       name: "messages",
