@@ -22,7 +22,7 @@ public struct SecretID: WireValue, Hashable, Comparable, Sendable, CustomStringC
     self.low = low
   }
 
-  /// Nil if it aren't 16 bytes.
+  /// Nil unless they are 16.
   package init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count == Self.byteCount else { return nil }
     high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))

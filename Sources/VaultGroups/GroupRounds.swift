@@ -200,9 +200,9 @@ package final class GroupRounds: GroupLetterTaker {
   }
 
   private enum Outcome {
+    /// Nothing was to be done, or it took too long: servers that hang would have one such round after the other.
     case notYet
     case madeRoom
-    case tooLong
     case done(ReceiveReport, hasUnsent: Bool)
     case failed
   }
@@ -223,8 +223,7 @@ package final class GroupRounds: GroupLetterTaker {
       plan.hadParcels = hasParcels ? min(plan.hadParcels + 1, Self.roundsInVain) : 0
       var pause = Self.pauses.idle
       switch outcome {
-      // Servers that hang would have one such round after the other.
-      case .notYet, .tooLong: break
+      case .notYet: break
       case .madeRoom: pause = 1
       case .done(let report, let hasUnsent):
         plan.isFirst = false
@@ -258,12 +257,12 @@ package final class GroupRounds: GroupLetterTaker {
             guard !GroupLock.isWanted(folder) else { return .success(.madeRoom) }
             do { try await sleep(.milliseconds(100)) } catch { break }
           }
-          return .success(.tooLong)
+          return .success(.notYet)
         }
         defer { tasks.cancelAll() }
         return await tasks.next()
       }
-      return try first?.get() ?? .tooLong
+      return try first?.get() ?? .notYet
     } catch {
       if !Task.isCancelled, VaultError(error).code != .notFound, isNews(VaultError(error).reason, of: name) {
         log.warning("a group can't be kept in step: \(VaultError(error).reason)")

@@ -45,7 +45,7 @@ extension Archive {
     try confirm(report)
     report.aside = try VaultDatabase.rebuild(folders, keys: keys, alone: presence.use)
     let database = try VaultDatabase(folders, keys: keys, alone: presence.use)
-    report.secrets = try database.takeUpLost(thoroughly: true, writingAtMost: .max).map { $0.description }.sorted()
+    report.secrets = try database.takeUpLost(thoroughly: true, writingAtMost: .max).map(\.description).sorted()
     report.items = try database.takeUpLostItems(thoroughly: true, writingAtMost: .max).map { hexadecimal($0) }.sorted()
     try database.audit(
       AuditRecord(

@@ -43,7 +43,7 @@ package final class Checking: Room {
     }
     // One that is damaged must not hide the others; it is found again when it is read.
     let (listing, damaged) = try database.soundListing()
-    let ids = listing.lines.map { $0.id } + damaged
+    let ids = listing.lines.map(\.id) + damaged
     return try await drill(ids, pieces: pieces, events: events)
   }
 

@@ -39,12 +39,12 @@ extension Overview {
     let ways = try post.parcelWays()
     var onItsWay: [Digest: Int] = [:]
     for way in ways.deliveries.values { onItsWay[way.peer, default: 0] += 1 }
-    let here = Set(listing.lines.map { $0.id.description })
+    let here = Set(listing.lines.map(\.id.description))
     let records: [PeerRecord]
     do { records = try database.peers() } catch { throw core.damage(error) }
     return try records.map { record in
       let given = try database.secretsDelivered(to: record.digest)
-      let ids = Set(given.map { $0.description }).intersection(here).union(holds[record.digest] ?? [])
+      let ids = Set(given.map(\.description)).intersection(here).union(holds[record.digest] ?? [])
       return VaultStatus.Peer(
         summary: try directory.summary(record), holds: ids.sorted(), waiting: waiting[record.digest] ?? 0,
         onItsWay: min(onItsWay[record.digest] ?? 0, waiting[record.digest] ?? 0))

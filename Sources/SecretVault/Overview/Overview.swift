@@ -39,7 +39,7 @@ package final class Overview: Room {
   package func soundSecretList() throws -> (list: SecretList, damaged: [String]) {
     let sound: (listing: SecretListing, damaged: [SecretID])
     do { sound = try database.soundListing() } catch { throw core.damage(error) }
-    return (try directory.secretList(of: sound.listing), sound.damaged.map { $0.description })
+    return (try directory.secretList(of: sound.listing), sound.damaged.map(\.description))
   }
 
   /// One secret with everything known about it.
@@ -79,7 +79,7 @@ package final class Overview: Room {
   package func log(limit: Int) throws -> [LogEntry] {
     try database.auditLog(limit: limit).map {
       LogEntry(
-        at: $0.at, event: $0.event, peer: $0.peerLabel, secret: $0.secretID.map { $0.description },
+        at: $0.at, event: $0.event, peer: $0.peerLabel, secret: $0.secretID?.description,
         detail: $0.detail)
     }
   }
