@@ -18,19 +18,45 @@ public struct Dealing: ~Copyable, Sendable {
   /// Reduces 64 bytes per coefficient: those of f, then those of g, each in ascending order of degree.
   /// Called with fixed bytes only by walked examples and tests.
   init(_ scheme: ThresholdScheme, wideCoefficients wide: borrowing SecretBytes) throws(ShamirError) {
-    let threshold = scheme.threshold
-    guard wide.count == Self.wideByteCount(of: scheme) else { throw .malformed(field: "coefficients") }
-    var coefficients = try sodium(SecretBytes(zeros: 2 * threshold * RistrettoScalar.byteCount))
-    var points: [RistrettoPoint] = []
+    try self.init(scheme, coefficients: Self.reduced(wide, for: scheme))
+  }
+
+  /// The same with a share in the place of both constants, for which the wide bytes count for nothing.
+  init(
+    _ scheme: ThresholdScheme, dealing share: borrowing KeyShare, wideCoefficients wide: borrowing SecretBytes
+  ) throws(ShamirError) {
+    var coefficients = try Self.reduced(wide, for: scheme)
+    coefficients.withUnsafeMutableBytes { output in
+      share.bytes.withUnsafeBytes { share in
+        let half = RistrettoScalar.byteCount
+        (output.octets).update(from: share.octets, count: half)
+        (output.octets + scheme.threshold * half).update(from: share.octets + half, count: half)
+      }
+    }
+    try self.init(scheme, coefficients: coefficients)
+  }
+
+  private static func reduced(
+    _ wide: borrowing SecretBytes, for scheme: ThresholdScheme
+  ) throws(ShamirError) -> SecretBytes {
+    guard wide.count == wideByteCount(of: scheme) else { throw .malformed(field: "coefficients") }
+    var coefficients = try sodium(SecretBytes(zeros: 2 * scheme.threshold * RistrettoScalar.byteCount))
     coefficients.withUnsafeMutableBytes { output in
       wide.withUnsafeBytes { wide in
-        for position in 0..<(2 * threshold) {
+        for position in 0..<(2 * scheme.threshold) {
           RistrettoScalar.reduce(
             wide.octets + position * RistrettoScalar.wideByteCount,
             into: output.octets + position * RistrettoScalar.byteCount)
         }
       }
     }
+    return coefficients
+  }
+
+  /// Those of f, then those of g, each a scalar and in ascending order of degree.
+  private init(_ scheme: ThresholdScheme, coefficients: consuming SecretBytes) throws(ShamirError) {
+    let threshold = scheme.threshold
+    var points: [RistrettoPoint] = []
     do throws(SodiumError) {
       try coefficients.withUnsafeBytes { (scalars) throws(SodiumError) in
         for degree in 0..<threshold {

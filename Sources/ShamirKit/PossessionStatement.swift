@@ -25,6 +25,8 @@ public struct ProofContext: Hashable, Sendable {
     case session = 1
     /// The digest of a parcel.
     case parcel = 2
+    /// The digest of what a holder deals when the sharing changes: the proof is part of it, for everybody to check.
+    case dealing = 3
   }
   /// Bytes of a binding and of a nonce.
   public static let byteCount = 32

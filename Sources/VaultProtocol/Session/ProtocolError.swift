@@ -16,6 +16,8 @@ package enum ProtocolError: Error, Hashable, Sendable {
   case foreignCard(String)
   /// A parcel that isn't for this device, not from who it says, or not what it says; names the part.
   case foreignParcel(String)
+  /// A change of a sharing, or a part of one, that contradicts the sharing before or itself; names the part.
+  case foreignProposal(String)
   /// A share, proof or path that does not verify.
   case rejected(ShamirError)
   /// A message that has no place at this point of the dialogue.
