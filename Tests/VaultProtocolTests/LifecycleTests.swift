@@ -32,7 +32,7 @@ struct Circle {
   let header: SecretHeader
   let key: [UInt8]
   var people: [Person]
-  var sharing: Sharing
+  var sharing: Epoch
 
   init(_ threshold: Int, _ count: Int) throws {
     people = try (0..<count).map { _ in try Person() }
@@ -54,7 +54,7 @@ struct Circle {
         rows: rows),
       by: dealer)
     key = try dealing.fileKey(for: header.id).withUnsafeBytes { Array($0) }
-    sharing = Sharing(header)
+    sharing = Epoch(header)
   }
 
   func joining(_ person: Person, isNew: Bool = false, of record: Digest? = nil) throws -> Joining {
@@ -66,17 +66,18 @@ struct Circle {
   func proposal(
     _ rows: [Proposal.Row], threshold: Int, number: UInt32? = nil, parent: Digest? = nil, secret: SecretID? = nil
   ) throws -> Proposal {
-    Proposal(
+    try Proposal(
       secret: secret ?? header.id, parent: parent ?? sharing.digest, number: number ?? sharing.number + 1,
-      threshold: UInt8(threshold), rows: rows.sorted { $0.index < $1.index }, asker: people[0].card,
-      nonce: try Randomness.bytes(32), expiresAt: 100)
+      threshold: UInt8(threshold), rows: rows.sorted { $0.index < $1.index }, asker: people[0].identity.keys,
+      nonce: Randomness.bytes(32), expiresAt: 100, signature: []
+    ).signed(by: people[0].identity)
   }
 
   func dealt(_ proposal: Proposal, by dealers: [Person]) throws -> (SharingRecord, [UInt8: [[UInt8]]]) {
     var (dealings, boxes): ([HolderDealing], [UInt8: [[UInt8]]]) = ([], [:])
     for person in dealers {
       let made = try HolderDealing.deal(
-        person.held(), salt: sharing.number == 0 ? person.salt : nil, proposal, sharing, header, by: person.identity)
+        person.held(), salt: sharing.number == 0 ? person.salt : nil, proposal, sharing, by: person.identity)
       dealings.append(made.dealing)
       boxes[person.index] = made.boxes
     }
@@ -93,7 +94,7 @@ struct Circle {
     let (record, boxes) = try dealt(proposal, by: dealers)
     let again = try SharingRecord.decode(record.encoded(), limit: SharingRecord.byteLimit)
     #expect(again == record)
-    let (next, redistribution) = try again.verified(after: sharing, header)
+    let (next, redistribution) = try again.verified(after: sharing)
     for (place, row) in proposal.rows.enumerated() {
       let person = try #require((kept + new.values).first { $0.card == row.joining.keys.digest })
       let mine = try record.dealings.map { try #require(boxes[$0.index])[place] }
@@ -113,6 +114,10 @@ struct Circle {
     try collector.verify()
     return try collector.fileKey(for: header.id).withUnsafeBytes { Array($0) }
   }
+}
+
+extension Proposal {
+  func signed(by asker: Identity) throws -> Proposal { signed(with: try asker.sign(digest())) }
 }
 
 func part(_ body: () throws -> Void) -> String? {
@@ -144,7 +149,7 @@ func part(_ body: () throws -> Void) -> String? {
   @Test func `a proposal that contradicts the sharing before is refused`() throws {
     let circle = try Circle(2, 4)
     let rows = try circle.people.map { Proposal.Row(index: $0.index, joining: try circle.joining($0)) }
-    func refused(_ proposal: Proposal) -> String? { part { _ = try proposal.check(circle.sharing, circle.header) } }
+    func refused(_ proposal: Proposal) -> String? { part { _ = try proposal.check(circle.sharing) } }
     #expect(try refused(circle.proposal(rows, threshold: 2)) == nil)
     #expect(try refused(circle.proposal(rows, threshold: 2, parent: Digest(Randomness.bytes(32)))) == "parent")
     #expect(try refused(circle.proposal(rows, threshold: 2, secret: SecretID(high: 1, low: 1))) == "parent")
@@ -180,14 +185,14 @@ func part(_ body: () throws -> Void) -> String? {
     let (record, boxes) = try circle.dealt(proposal, by: [circle.people[1], circle.people[3]])
     let (other, _) = try circle.dealt(circle.proposal(rows, threshold: 3), by: [circle.people[1], circle.people[3]])
     func refused(_ record: SharingRecord) -> String? {
-      part { _ = try record.verified(after: circle.sharing, circle.header) }
+      part { _ = try record.verified(after: circle.sharing) }
     }
     #expect(refused(record) == nil)
     #expect(refused(SharingRecord(proposal, [record.dealings[0]])) == "dealings")
     #expect(refused(SharingRecord(proposal, [record.dealings[0], record.dealings[0]])) == "dealings")
     #expect(refused(SharingRecord(proposal, [record.dealings[0], other.dealings[1]])) == "dealing")
     // Whoever lies in its boxes is named; the others' count no less.
-    let (_, redistribution) = try record.verified(after: circle.sharing, circle.header)
+    let (_, redistribution) = try record.verified(after: circle.sharing)
     let mine = [boxes[2]?[0] ?? [], boxes[4]?[0] ?? []]
     #expect(throws: ProtocolError.rejected(.invalidShares(indices: [4]))) {
       _ = try record.takeOver(
@@ -213,7 +218,7 @@ func part(_ body: () throws -> Void) -> String? {
       let isSame =
         try? SharingRecord.decode(changed, limit: SharingRecord.byteLimit).verified(
           after: circle.sharing, circle.header
-        ).sharing.digest == digest
+        ).epoch.digest == digest
       #expect(isSame == nil || isSame == false, "byte \(place)")
       if isSame == false { #expect(Bool(false), "byte \(place) is malleable") }
     }
@@ -228,12 +233,12 @@ func part(_ body: () throws -> Void) -> String? {
     #expect(
       part {
         _ = try HolderDealing.deal(
-          stranger.held(), salt: stranger.salt, proposal, circle.sharing, circle.header, by: stranger.identity)
+          stranger.held(), salt: stranger.salt, proposal, circle.sharing, by: stranger.identity)
       } == "dealer")
     circle.people[1].share = circle.people[0].share
     #expect(throws: ProtocolError.rejected(.invalidShares(indices: [2]))) {
       _ = try HolderDealing.deal(
-        circle.people[1].held(), salt: circle.people[1].salt, proposal, circle.sharing, circle.header,
+        circle.people[1].held(), salt: circle.people[1].salt, proposal, circle.sharing,
         by: circle.people[1].identity)
     }
   }

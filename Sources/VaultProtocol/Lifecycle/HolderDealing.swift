@@ -30,10 +30,9 @@ package struct HolderDealing: WireValue, Hashable, Sendable {
   /// What a holder draws and says: the dealing, and a box for each row in their order. `share` is its share of the
   /// parent.
   package static func deal(
-    _ share: borrowing KeyShare, salt: [UInt8]?, _ proposal: Proposal, _ parent: Sharing, _ header: SecretHeader,
-    by holder: Identity
+    _ share: borrowing KeyShare, salt: [UInt8]?, _ proposal: Proposal, _ parent: Epoch, by holder: Identity
   ) throws(ProtocolError) -> (dealing: HolderDealing, boxes: [[UInt8]]) {
-    let scheme = try proposal.check(parent, header)
+    let scheme = try proposal.check(parent)
     let digest = try proposal.digest()
     do {
       try share.verify(against: parent.commitments)
@@ -48,7 +47,7 @@ package struct HolderDealing: WireValue, Hashable, Sendable {
         points: Array(dealing.commitments.points.dropFirst()), boxes: try Self.digest(of: boxes))
       let proof = try PossessionProof.prove(share, body.statement(proposal, parent))
       let made = HolderDealing(body, proof, try holder.sign(body.digest(with: proof)))
-      try made.verify(proposal, parent, header)
+      try made.verify(proposal, parent)
       return (made, boxes)
     } catch { throw ProtocolError(error, other: .foreignProposal("dealing")) }
   }
@@ -75,11 +74,11 @@ package struct HolderDealing: WireValue, Hashable, Sendable {
   package func digest() throws(ProtocolError) -> Digest { try body.digest(with: proof) }
 
   /// Checks that it is dealt for this proposal by a holder of the parent, of its share, with as many points as needed.
-  package func verify(_ proposal: Proposal, _ parent: Sharing, _ header: SecretHeader) throws(ProtocolError) {
+  package func verify(_ proposal: Proposal, _ parent: Epoch) throws(ProtocolError) {
     guard try self.proposal == proposal.digest() else { throw .foreignProposal("dealing") }
-    guard parent.isHolder(keys.digest, index, salt: salt, header),
-      parent.holders == nil || !salt.contains(where: { $0 != 0 })
-    else { throw .foreignProposal("dealer") }
+    do { try parent.verifyHolder(index: index, card: keys.digest, salt: salt.span.bytes) } catch {
+      throw .foreignProposal("dealer")
+    }
     guard points.count == Int(proposal.threshold) - 1 else { throw .foreignProposal("points") }
     do {
       try Ed25519.verify(signature, of: digest(), by: keys.signing)
@@ -117,7 +116,7 @@ package struct HolderDealing: WireValue, Hashable, Sendable {
       } catch { throw ProtocolError(error, other: .foreignProposal("dealing")) }
     }
 
-    func statement(_ proposal: Proposal, _ parent: Sharing) throws(ProtocolError) -> PossessionStatement {
+    func statement(_ proposal: Proposal, _ parent: Epoch) throws(ProtocolError) -> PossessionStatement {
       do {
         var hash = try DomainHash("vault/dealing-body/v1")
         hash.append(try encoded())
@@ -125,7 +124,7 @@ package struct HolderDealing: WireValue, Hashable, Sendable {
           purpose: .lifecycle, headerDigest: parent.digest, secretID: parent.secret, epoch: parent.number, index: index,
           evaluation: try parent.commitments.evaluation(at: index),
           context: try ProofContext(
-            kind: .dealing, binding: hash.digest().bytes, proverCard: keys.digest, verifierCard: proposal.asker,
+            kind: .dealing, binding: hash.digest().bytes, proverCard: keys.digest, verifierCard: proposal.asker.digest,
             role: .holder, verifierNonce: proposal.nonce))
       } catch { throw ProtocolError(error, other: .foreignProposal("dealing")) }
     }

@@ -45,16 +45,16 @@ package struct SharingRecord: WireValue, Hashable, Sendable {
 
   /// Checks everything against the sharing before, and computes the new one.
   package func verified(
-    after parent: Sharing, _ header: SecretHeader
-  ) throws(ProtocolError) -> (sharing: Sharing, redistribution: Redistribution) {
-    let scheme = try proposal.check(parent, header)
+    after parent: Epoch
+  ) throws(ProtocolError) -> (epoch: Epoch, redistribution: Redistribution) {
+    let scheme = try proposal.check(parent)
     guard dealings.count == parent.scheme.threshold else { throw .foreignProposal("dealings") }
     var points: [UInt8: [RistrettoPoint]] = [:]
     var last: UInt8 = 0
     for dealing in dealings {
       guard dealing.index > last else { throw .foreignProposal("dealings") }
       last = dealing.index
-      try dealing.verify(proposal, parent, header)
+      try dealing.verify(proposal, parent)
       points[dealing.index] = dealing.points
     }
     do throws(ShamirError) {
@@ -62,7 +62,8 @@ package struct SharingRecord: WireValue, Hashable, Sendable {
       let digest: Digest
       do throws(ProtocolError) { digest = try self.digest() } catch { throw .inconsistentCommitments }
       return (
-        Sharing(self, digest: digest, scheme: scheme, commitments: redistribution.commitments), redistribution
+        Epoch(self, of: parent.header, digest: digest, scheme: scheme, commitments: redistribution.commitments),
+        redistribution
       )
     } catch { throw .rejected(error) }
   }
