@@ -14,6 +14,7 @@ package struct Exchanges: Sendable {
     case release(ReleaseAnswerer.Step)
     case drill(DrillAnswerer.Step)
     case introduction(IntroductionAnswerer.Request)
+    case lifecycle(LifecycleAnswerer.Step)
     case item(ItemAnswerer.Request)
     case groupLetter(GroupLetter)
     case meeting(CourierMessage)
@@ -30,6 +31,7 @@ package struct Exchanges: Sendable {
       case release(ReleaseAnswerer.Request)
       case drill(DrillAnswerer.Request)
       case introduction(IntroductionAnswerer.Request)
+      case lifecycle(LifecycleAnswerer.Request)
       case item(ItemAnswerer.Request)
       case groupLetter(GroupLetter)
       case meeting(CourierMessage)
@@ -58,6 +60,7 @@ package struct Exchanges: Sendable {
       case 0x01: try DepositAnswerer.read(type, body).map(Content.deposit)
       case 0x02: try ReleaseAnswerer.read(type, body).map(Content.release)
       case 0x03: try DrillAnswerer.read(type, body).map(Content.drill)
+      case 0x04 where type.rawValue < 0x0410: try LifecycleAnswerer.read(type, body).map(Content.lifecycle)
       case 0x04: try IntroductionAnswerer.read(type, body).map(Content.introduction)
       case 0x05: try ItemAnswerer.read(type, body).map(Content.item)
       case 0x20: try GroupLetterAnswerer.read(type, body).map(Content.groupLetter)
@@ -72,6 +75,7 @@ package struct Exchanges: Sendable {
   package var release: ReleaseAnswerer
   package var drill = DrillAnswerer()
   private var introduction = IntroductionAnswerer()
+  package var lifecycle = LifecycleAnswerer()
   package var item = ItemAnswerer()
   private var groupLetter = GroupLetterAnswerer()
   package var meeting = MeetingAnswerer()
@@ -83,10 +87,12 @@ package struct Exchanges: Sendable {
   package mutating func receive(_ request: Request) throws(ProtocolError) -> Step {
     let isIdle =
       hasGreeted
-      && !(deposit.isUnderWay || release.isUnderWay || drill.isUnderWay || item.isUnderWay || meeting.isUnderWay)
+      && !(deposit.isUnderWay || release.isUnderWay || drill.isUnderWay || lifecycle.isUnderWay || item.isUnderWay
+        || meeting.isUnderWay)
     if isIdle {
       if case .deposit = request.content {} else { deposit.passOver() }
       if case .release = request.content {} else { release.passOver() }
+      if case .lifecycle = request.content {} else { lifecycle.passOver() }
     }
     let step: Step? =
       switch request.content {
@@ -99,6 +105,7 @@ package struct Exchanges: Sendable {
       case .introduction(.cards(let cards))
       where !release.hasReleased(cards.request) && !drill.hasDrilled(cards.request): nil
       case .introduction(let request): try introduction.hear(request, isIdle).map(Step.introduction)
+      case .lifecycle(let request): try lifecycle.hear(request, isIdle).map(Step.lifecycle)
       case .item(let request): try item.hear(request, isIdle).map(Step.item)
       case .groupLetter(let letter): try groupLetter.hear(letter, isIdle).map(Step.groupLetter)
       case .meeting(let message): try meeting.hear(message, isIdle).map(Step.meeting)
@@ -169,6 +176,9 @@ package enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
   case drillPiece = 0x0307
   case drillPiecesEnd = 0x0308
 
+  case lifecycleRequest = 0x0401
+  case lifecycleItem = 0x0402
+  case lifecycleEnd = 0x0403
   case introduction = 0x0411
   case introductionResult = 0x0412
   case cardRequest = 0x0413
@@ -209,6 +219,8 @@ package enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
     case .courierOffers: 36_864
     case .courierPiece: CourierPiece.byteLimit + 64
     case .courierTurn: 12_288
+    case .lifecycleRequest, .lifecycleEnd: 8 * LifecycleRequest.markLimit + 512
+    case .lifecycleItem: LifecycleObject.byteLimit + 64
     case .introduction, .cards: IntroductionBundle.sealedByteLimit + 64
     case .cardRequest: 4096
     default: 512
@@ -219,7 +231,7 @@ package enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
   private var isOpenToIntroduced: Bool {
     switch self {
     case .hello, .releaseRequest, .possession, .pieceRequest, .drillRequest, .drillProof, .drillPieceRequest,
-      .cardRequest:
+      .cardRequest, .lifecycleRequest, .lifecycleItem, .lifecycleEnd:
       true
     default: false
     }
@@ -252,4 +264,6 @@ package enum PeerServiceKind: UInt16, Hashable, Sendable, CaseIterable {
   /// It meets: it takes parcels for itself, and perhaps for others. The number 7 was that of meetings in which parcels had ids alone, and isn't used
   /// any more: the two don't understand each other.
   case courier = 9
+  /// It knows how a secret changes hands.
+  case lifecycle = 10
 }

@@ -77,7 +77,7 @@ package struct Joining: WireValue, Hashable, Sendable {
   package init(from reader: inout Reader) throws(WireError) {
     try reader.version(Self.version, "joining version")
     secret = try SecretID(from: &reader)
-    record = try digest(from: &reader, "joining record")
+    record = try VaultProtocol.digest(from: &reader, "joining record")
     index = try reader.u8("joining index")
     keys = try CardKeys(from: &reader)
     salt = try reader.bytes(HolderRow.saltByteCount, "joining salt")
@@ -89,6 +89,15 @@ package struct Joining: WireValue, Hashable, Sendable {
     guard let signed = try? signedDigest(), (try? Ed25519.verify(signature, of: signed, by: keys.signing)) != nil else {
       throw .invalidValue(field: "joining signature")
     }
+  }
+
+  /// BLAKE2b-256("vault/joining-digest/v1", the whole encoding): what it is known by.
+  package func digest() throws(ProtocolError) -> Digest {
+    do {
+      var hash = try DomainHash("vault/joining-digest/v1")
+      hash.append(try encoded())
+      return hash.digest()
+    } catch { throw ProtocolError(error, other: .foreignShare("joining")) }
   }
 
   private func signedDigest() throws -> Digest {

@@ -36,11 +36,13 @@ package struct SharingRecord: WireValue, Hashable, Sendable {
 
   /// BLAKE2b-256("vault/record/v1", proposal digest, dealing digests).
   package func digest() throws(ProtocolError) -> Digest {
-    var hash: DomainHash
-    do throws(SodiumError) { hash = try DomainHash("vault/record/v1") } catch { throw .sodium(error) }
-    hash.append(try proposal.digest())
-    for dealing in dealings { hash.append(try dealing.digest()) }
-    return hash.digest()
+    try name().digest()
+  }
+
+  package func name() throws(ProtocolError) -> RecordName {
+    var digests: [Digest] = []
+    for dealing in dealings { digests.append(try dealing.digest()) }
+    return RecordName(proposal: try proposal.digest(), dealings: digests)
   }
 
   /// Checks everything against the sharing before, and computes the new one.

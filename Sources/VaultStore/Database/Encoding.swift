@@ -67,9 +67,15 @@ extension Reader {
 
   /// What a file of this kind begins with.
   mutating func head(_ magic: [UInt8], version known: UInt8) throws(WireError) {
+    _ = try head(magic, versions: known...known)
+  }
+
+  /// The same where there are several; returns which it is.
+  mutating func head(_ magic: [UInt8], versions known: ClosedRange<UInt8>) throws(WireError) -> UInt8 {
     guard try bytes(magic.count, "magic") == magic else { throw .invalidValue(field: "magic") }
     let version = try u8("version")
-    guard version == known else { throw .unsupported(field: "version", value: UInt64(version)) }
+    guard known.contains(version) else { throw .unsupported(field: "version", value: UInt64(version)) }
+    return version
   }
 
   /// What a later version has added, if it may be ignored.

@@ -73,6 +73,7 @@ enum Schema {
     migrator.registerMigration("drills without this device") { db in try db.run(elsewhere) }
     migrator.registerMigration("removed cards") { db in try db.run(RemovedCardTables.sql) }
     migrator.registerMigration("copies of parcels") { db in try db.run(copies) }
+    migrator.registerMigration("lifecycle") { db in try db.run(LifecycleTables.sql) }
     return migrator
   }
 

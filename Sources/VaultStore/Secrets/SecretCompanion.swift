@@ -8,7 +8,9 @@ import WireCodec
 /// them. The byte-exact format is in `docs/formats/store.md`.
 struct SecretCompanion: WireValue {
   static let magic = Array("VAULTSEC".utf8)
+  /// Of a secret whose sharing has never changed.
   static let version: UInt8 = 2
+  private static let lifecycleVersion: UInt8 = 3
   static let byteLimit = 64 << 20
   private static let sealedByteLimit = 4096
   private static let payloadByteLimit = 1 << 20
@@ -25,12 +27,16 @@ struct SecretCompanion: WireValue {
   let deliveries: [NewOutboxRecord]
   /// The other holders as the dealer has introduced them, removed ones too.
   let introductions: [IntroductionRecord]
+  /// Its own shares of earlier epochs, the newest first.
+  let olderShares: [SealedShareRow]
+  let lifecycle: [LifecycleRecord]
   /// What a later version has added, as it was read.
   private(set) var extensions = Extensions()
 
   init(
     secret: SecretRecord, sealedShare: [UInt8]?, epoch: Int64 = 0, policy: String?, fragments: [FragmentRecord],
-    deliveries: [NewOutboxRecord], introductions: [IntroductionRecord] = []
+    deliveries: [NewOutboxRecord], introductions: [IntroductionRecord] = [], olderShares: [SealedShareRow] = [],
+    lifecycle: [LifecycleRecord] = []
   ) {
     self.secret = secret
     self.sealedShare = sealedShare
@@ -39,11 +45,20 @@ struct SecretCompanion: WireValue {
     self.fragments = fragments
     self.deliveries = deliveries
     self.introductions = introductions
+    self.olderShares = olderShares
+    self.lifecycle = lifecycle
+  }
+
+  /// All of its own shares, the newest first.
+  var shares: [SealedShareRow] {
+    guard let sealedShare, let index = secret.ownIndex else { return [] }
+    return [SealedShareRow(epoch: epoch, index: index, sealed: sealedShare)] + olderShares
   }
 
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.bytes(Self.magic)
-    try writer.u8(Self.version)
+    let isChanged = !olderShares.isEmpty || !lifecycle.isEmpty
+    try writer.u8(isChanged ? Self.lifecycleVersion : Self.version)
     try secret.id.encode(into: &writer)
     try writer.bytes(secret.askTag.bytes)
     try writer.bytes(secret.headerDigest.bytes)
@@ -76,7 +91,23 @@ struct SecretCompanion: WireValue {
     for delivery in deliveries { try Self.encode(delivery, into: &writer) }
     try writer.count16(introductions.count)
     for introduction in introductions { try Self.encode(introduction, into: &writer) }
+    if isChanged { try encodeLifecycle(into: &writer) }
     try extensions.encode(into: &writer)
+  }
+
+  private func encodeLifecycle(into writer: inout Writer) throws(WireError) {
+    try writer.count16(olderShares.count)
+    for share in olderShares {
+      try writer.signed(share.epoch)
+      try writer.bytes16(share.sealed)
+    }
+    try writer.count16(lifecycle.count)
+    for record in lifecycle {
+      try writer.u8(record.name.kind.rawValue)
+      try writer.bytes(record.name.digest.bytes)
+      try writer.signed(record.addedAt)
+      try writer.bytes32(record.content)
+    }
   }
 
   private static func encode(_ delivery: NewOutboxRecord, into writer: inout Writer) throws(WireError) {
@@ -100,7 +131,7 @@ struct SecretCompanion: WireValue {
   }
 
   init(from reader: inout Reader) throws(WireError) {
-    try reader.head(Self.magic, version: Self.version)
+    let version = try reader.head(Self.magic, versions: Self.version...Self.lifecycleVersion)
     let secret = try Self.secret(from: &reader)
     let hasShare = try reader.flag("whether there is a share")
     epoch = hasShare ? try reader.signed("epoch") : 0
@@ -123,7 +154,41 @@ struct SecretCompanion: WireValue {
     }
     self.introductions = introductions
     self.secret = secret
+    let isChanged = version == Self.lifecycleVersion
+    olderShares = isChanged ? try Self.olderShares(of: secret, from: &reader) : []
+    lifecycle = isChanged ? try Self.lifecycle(of: secret, from: &reader) : []
     extensions = try reader.extensions()
+  }
+
+  private static func olderShares(
+    of secret: SecretRecord, from reader: inout Reader
+  ) throws(WireError) -> [SealedShareRow] {
+    var shares: [SealedShareRow] = []
+    for _ in 0..<(try reader.count16(limit: 4096, "older shares")) {
+      let epoch = try reader.signed("epoch")
+      guard let index = secret.ownIndex else { throw .invalidValue(field: "older shares") }
+      shares.append(
+        SealedShareRow(epoch: epoch, index: index, sealed: try reader.bytes16(limit: sealedByteLimit, "share")))
+    }
+    return shares
+  }
+
+  private static func lifecycle(
+    of secret: SecretRecord, from reader: inout Reader
+  ) throws(WireError) -> [LifecycleRecord] {
+    var records: [LifecycleRecord] = []
+    for _ in 0..<(try reader.count16(limit: LifecycleRecord.countLimit, "lifecycle")) {
+      guard let kind = LifecycleRecord.Kind(rawValue: try reader.u8("lifecycle")) else {
+        throw .invalidValue(field: "lifecycle")
+      }
+      let digest = try reader.digest("lifecycle")
+      let addedAt = try reader.signed("added")
+      records.append(
+        LifecycleRecord(
+          secretID: secret.id, name: .init(kind, digest),
+          content: try reader.bytes32(limit: LifecycleRecord.byteLimit, "lifecycle"), addedAt: addedAt))
+    }
+    return records
   }
 
   private static func secret(from reader: inout Reader) throws(WireError) -> SecretRecord {

@@ -95,18 +95,15 @@ extension VaultDatabase {
     guard let secret = try self.secret(where: "id", id.blob, db) else {
       return try tombstone(id, db).map { .deleted(DeletedCompanion(secretID: id, deletedAt: $0)) }
     }
-    let row = try db.row("SELECT epoch, sealed FROM shares WHERE secret_id = ? ORDER BY epoch DESC LIMIT 1", [id.blob])
-    let columns = row.map { StoredRow(row: $0, what: "the share of secret \(id)") }
-    let sealed = try columns?.bytes("sealed")
-    guard (sealed == nil) == (secret.ownIndex == nil) else {
-      throw StoreError.damaged("secret \(id)")
-    }
+    let shares = try Self.shares(of: id, db)
+    guard shares.isEmpty == (secret.ownIndex == nil) else { throw StoreError.damaged("secret \(id)") }
     return .secret(
       SecretCompanion(
-        secret: secret, sealedShare: sealed, epoch: try columns?.integer("epoch") ?? 0,
+        secret: secret, sealedShare: shares.first?.sealed, epoch: shares.first?.epoch ?? 0,
         policy: try policy(ofSecret: id, db),
         fragments: try Self.fragments(of: id, db).filter(\.isComplete), deliveries: try Self.openDeliveries(of: id, db),
-        introductions: try mendedIntroductions(ofSecret: id, db)))
+        introductions: try mendedIntroductions(ofSecret: id, db), olderShares: Array(shares.dropFirst()),
+        lifecycle: try lifecycle(ofSecret: id, db)))
   }
 
   /// The companion of a secret that is held, written if it has none: before it is said to be held.

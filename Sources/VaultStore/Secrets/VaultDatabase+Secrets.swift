@@ -95,7 +95,7 @@ extension VaultDatabase {
       }
       let fragments = try Self.fragments(of: id, db)
       let destroyed = try self.cancelDeliveries(where: "secret_id = ?", [id.blob], db)
-      for table in ["outbox", "fragments", "shares", "evidence"] {
+      for table in ["outbox", "fragments", "shares", "lifecycle", "evidence"] {
         try db.run("DELETE FROM \(table) WHERE secret_id = ?", [id.blob])
       }
       try Self.forgetRequests(forSecret: id, db)

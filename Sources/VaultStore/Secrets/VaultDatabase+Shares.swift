@@ -26,10 +26,9 @@ extension VaultDatabase {
     do throws(StoreError) {
       return StoredShare(index: stored.index, bytes: try keys.open(stored.sealed, name, what: what))
     } catch .damaged {
-      guard let other = try? companions.readSecret(id), other.epoch == epoch, other.secret.ownIndex == stored.index,
-        let sealed = other.sealedShare
-      else { throw .damaged(what) }
-      return StoredShare(index: stored.index, bytes: try keys.open(sealed, name, what: what))
+      let kept = try? companions.readSecret(id).shares.first { $0.epoch == epoch && $0.index == stored.index }
+      guard let kept else { throw .damaged(what) }
+      return StoredShare(index: stored.index, bytes: try keys.open(kept.sealed, name, what: what))
     }
   }
 

@@ -23,7 +23,8 @@ extension VaultDatabase {
       let deliveries = try Self.shareDeliveries(of: id, db)
       guard let companion, companion.secret.headerDigest == secret.headerDigest else { return true }
       guard companion.secret.askTag == secret.askTag, companion.secret.header == secret.header,
-        policy != nil || companion.policy == nil, Self.lost(of: companion.deliveries, deliveries).isEmpty
+        policy != nil || companion.policy == nil, try hasAllShares(of: companion, db),
+        try hasLifecycle(of: companion, db), Self.lost(of: companion.deliveries, deliveries).isEmpty
       else { return false }
       return try Self.lost(of: companion, secret, deliveries, db).isEmpty
     } catch {
@@ -33,14 +34,25 @@ extension VaultDatabase {
   }
 
   private func hasSoundShare(_ secret: SecretRecord, _ db: Database) throws -> Bool {
-    let row = try db.row(
-      "SELECT epoch, share_index, sealed FROM shares WHERE secret_id = ? ORDER BY epoch DESC LIMIT 1", [secret.id.blob])
-    guard let row, let ownIndex = secret.ownIndex else { return row == nil && secret.ownIndex == nil }
-    let columns = StoredRow(row: row, what: "the share of secret \(secret.id)")
-    guard try columns.integer("share_index") == ownIndex else { return false }
-    let name = Self.shareName(secret.id, ownIndex, epoch: try columns.integer("epoch"))
-    _ = try keys.open(try columns.bytes("sealed"), name, what: columns.what)
+    let shares = try Self.shares(of: secret.id, db)
+    guard let ownIndex = secret.ownIndex, !shares.isEmpty else { return shares.isEmpty && secret.ownIndex == nil }
+    for share in shares {
+      guard share.index == ownIndex else { return false }
+      let name = Self.shareName(secret.id, ownIndex, epoch: share.epoch)
+      _ = try keys.open(share.sealed, name, what: "the share of secret \(secret.id)")
+    }
     return true
+  }
+
+  private func hasAllShares(of companion: SecretCompanion, _ db: Database) throws -> Bool {
+    guard !companion.olderShares.isEmpty else { return true }
+    return try Set(Self.shares(of: companion.secret.id, db).map(\.epoch)).isSuperset(of: companion.shares.map(\.epoch))
+  }
+
+  private func hasLifecycle(of companion: SecretCompanion, _ db: Database) throws -> Bool {
+    guard !companion.lifecycle.isEmpty else { return true }
+    let rows = try lifecycle(ofSecret: companion.secret.id, db)
+    return Set(rows.map(\.name)).isSuperset(of: companion.lifecycle.map(\.name))
   }
 
   private static func shareDeliveries(of id: SecretID, _ db: Database) throws -> [OutboxRecord] {
@@ -130,7 +142,7 @@ extension VaultDatabase {
 
   /// The tables that say what belongs to a secret, or to whom.
   private static let reachedByIndex = [
-    "secrets", "shares", "policies", "fragments", "outbox", "introductions", "tombstones", "peers", "removed_cards",
+    "secrets", "shares", "lifecycle", "policies", "fragments", "outbox", "introductions", "tombstones", "peers", "removed_cards",
   ]
 
   /// What doesn't verify of a secret whose own row does, or isn't as it was written, becomes what its companion says.
@@ -139,10 +151,14 @@ extension VaultDatabase {
     try db.run(
       "UPDATE secrets SET header = ?, ask_tag = ? WHERE id = ?",
       [companion.secret.header.blob, companion.secret.askTag.blob, id.blob])
-    if (try? hasSoundShare(secret, db)) != true, let sealed = companion.sealedShare, let index = secret.ownIndex {
+    let isSound = try (try? hasSoundShare(secret, db)) == true && hasAllShares(of: companion, db)
+    if !isSound, !companion.shares.isEmpty, secret.ownIndex != nil {
       try db.run("DELETE FROM shares WHERE secret_id = ?", [id.blob])
-      try Self.insertShare(id, epoch: companion.epoch, index: index, sealed: sealed, db)
+      for share in companion.shares {
+        try Self.insertShare(id, epoch: share.epoch, index: share.index, sealed: share.sealed, db)
+      }
     }
+    try mendLifecycle(companion, db)
     if let policy = companion.policy, (try? self.policy(ofSecret: id, db)) == nil {
       try db.run("DELETE FROM policies WHERE secret_id = ?", [id.blob])
       try insertPolicy(policy, ofSecret: id, db)

@@ -183,10 +183,10 @@ extension VaultDatabase {
       } else if known?.headerDigest != secret.headerDigest {
         return false
       }
-      if let ownIndex, let sealed = companion.sealedShare,
-        try Self.shareIndex(secret.id, epoch: companion.epoch, db) == nil
-      {
-        try Self.insertShare(secret.id, epoch: companion.epoch, index: ownIndex, sealed: sealed, db)
+      for share in companion.shares where try Self.shareIndex(secret.id, epoch: share.epoch, db) == nil {
+        // One that was erased since is in no companion; a row says what is newest.
+        guard isBehind || share.epoch == companion.epoch || known == nil else { continue }
+        try Self.insertShare(secret.id, epoch: share.epoch, index: share.index, sealed: share.sealed, db)
         if known != nil { try self.update(secret, db) }
         isNews = true
       }
@@ -209,6 +209,12 @@ extension VaultDatabase {
   private func takeUpRest(of companion: SecretCompanion, fragments: Set<Int>, _ db: Database) throws {
     let id = companion.secret.id
     try update(companion.secret, db)
+    let kept = Set(companion.shares.map(\.epoch))
+    for share in try Self.shares(of: id, db) where !kept.isEmpty && !kept.contains(share.epoch) {
+      try db.run("DELETE FROM shares WHERE secret_id = ? AND epoch = ?", [id.blob, share.epoch])
+    }
+    try db.run("DELETE FROM lifecycle WHERE secret_id = ?", [id.blob])
+    for record in companion.lifecycle { try insert(record, db) }
     try db.run("DELETE FROM policies WHERE secret_id = ?", [id.blob])
     if let policy = companion.policy { try insertPolicy(policy, ofSecret: id, db) }
     let removed = Set(try introductions(ofSecret: id, db).filter { $0.state == .removed }.map(\.digest))

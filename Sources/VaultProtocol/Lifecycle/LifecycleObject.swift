@@ -1,0 +1,123 @@
+package import Sodium
+package import WireCodec
+
+/// What devices hand on to one another about how a secret's sharing changes. Each says itself who made it, or follows
+/// from others, so that it doesn't matter by whom it comes.
+package enum LifecycleObject: Hashable, Sendable {
+  /// Most bytes of one.
+  package static let byteLimit = 131_072
+
+  package enum Kind: UInt8, Hashable, Sendable, CaseIterable {
+    case header = 1
+    case joining = 2
+    case proposal = 3
+    case dealing = 4
+    case record = 5
+  }
+
+  /// The dealer's header, with the card digest that whoever gives it knows the dealer by: a hint, nobody has signed it.
+  case header(SecretHeader, dealer: Digest)
+  case joining(Joining)
+  case proposal(Proposal)
+  /// With a box for each row, or with none: once all are READY nobody needs them.
+  case dealing(HolderDealing, boxes: [[UInt8]])
+  case record(RecordName)
+
+  package var kind: Kind {
+    switch self {
+    case .header: .header
+    case .joining: .joining
+    case .proposal: .proposal
+    case .dealing: .dealing
+    case .record: .record
+    }
+  }
+
+  /// What it is known by.
+  package func digest() throws(ProtocolError) -> Digest {
+    switch self {
+    case .header(let header, _): header.digest
+    case .joining(let joining): try joining.digest()
+    case .proposal(let proposal): try proposal.digest()
+    case .dealing(let dealing, _): try dealing.digest()
+    case .record(let name): try name.digest()
+    }
+  }
+
+  package func encoded() throws(WireError) -> [UInt8] {
+    switch self {
+    case .header(let header, let dealer): return dealer.bytes + header.bytes
+    case .joining(let joining): return try joining.encoded()
+    case .proposal(let proposal): return try proposal.encoded()
+    case .dealing(let dealing, let boxes):
+      guard let count = UInt8(exactly: boxes.count) else { throw .limitExceeded(field: "boxes", limit: 255) }
+      return try dealing.encoded() + [count] + boxes.joined()
+    case .record(let name): return try name.encoded()
+    }
+  }
+
+  /// Reads one and checks all that it says of itself: signatures, and that boxes are the dealing's.
+  package init(_ kind: Kind, _ bytes: [UInt8]) throws(ProtocolError) {
+    do {
+      switch kind {
+      case .header:
+        guard bytes.count > Digest.byteCount else { throw WireError.truncated(field: "header") }
+        self = .header(
+          try SecretHeader(bytes: Array(bytes[Digest.byteCount...])),
+          dealer: try Digest(Array(bytes[..<Digest.byteCount])))
+      case .joining: self = .joining(try .decode(bytes, limit: Joining.byteCount))
+      case .proposal: self = .proposal(try .decode(bytes, limit: Proposal.byteLimit))
+      case .record: self = .record(try .decode(bytes, limit: RecordName.byteLimit))
+      case .dealing:
+        var reader = Reader(bytes.span.bytes)
+        let dealing = try HolderDealing(from: &reader)
+        let boxes = try values(Int(try reader.u8("boxes")), from: &reader) { reader throws(WireError) in
+          try reader.bytes(SubshareBox.byteCount, "box")
+        }
+        try reader.finish()
+        guard try boxes.isEmpty || HolderDealing.digest(of: boxes) == dealing.boxes else {
+          throw ProtocolError.foreignProposal("boxes")
+        }
+        self = .dealing(dealing, boxes: boxes)
+      }
+    } catch { throw ProtocolError(error, other: .foreignProposal("object")) }
+  }
+}
+
+/// Which dealings make a record, where proposal and dealings are known by themselves.
+package struct RecordName: WireValue, Hashable, Sendable {
+  package static let version: UInt8 = 1
+  package static let byteLimit = 1 + Digest.byteCount + 1 + 255 * Digest.byteCount
+
+  package let proposal: Digest
+  /// In the order of their dealers.
+  package let dealings: [Digest]
+
+  package init(proposal: Digest, dealings: [Digest]) { (self.proposal, self.dealings) = (proposal, dealings) }
+
+  /// The record's digest.
+  package func digest() throws(ProtocolError) -> Digest {
+    do throws(SodiumError) {
+      var hash = try DomainHash("vault/record/v1")
+      hash.append(proposal)
+      for dealing in dealings { hash.append(dealing) }
+      return hash.digest()
+    } catch { throw .sodium(error) }
+  }
+
+  package func encode(into writer: inout Writer) throws(WireError) {
+    try writer.u8(Self.version)
+    try writer.bytes(proposal.bytes)
+    guard let count = UInt8(exactly: dealings.count) else { throw .limitExceeded(field: "dealings", limit: 255) }
+    try writer.u8(count)
+    for dealing in dealings { try writer.bytes(dealing.bytes) }
+  }
+
+  package init(from reader: inout Reader) throws(WireError) {
+    try reader.version(Self.version, "record version")
+    proposal = try VaultProtocol.digest(from: &reader, "proposal")
+    dealings = try values(Int(try reader.u8("dealings")), from: &reader) { reader throws(WireError) in
+      try VaultProtocol.digest(from: &reader, "dealing")
+    }
+  }
+}
