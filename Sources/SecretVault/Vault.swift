@@ -11,6 +11,7 @@ package final class Vault: Sendable {
   package let core: VaultCore
   package let directory: Directory
   package let introductions: Introductions
+  package let circles: Circles
   package let trust: TrustList
   package let links: Links
   package let letters: GroupLetters
@@ -21,6 +22,7 @@ package final class Vault: Sendable {
   package let consent: Consent
   package let sharing: Sharing
   package let recovering: Recovering
+  package let changing: Changing
   package let checking: Checking
   package let items: Items
   package let intake: Intake
@@ -33,6 +35,7 @@ package final class Vault: Sendable {
     self.core = core
     directory = Directory(core)
     introductions = Introductions(core, directory)
+    circles = Circles(core, directory, introductions)
     trust = TrustList(core, directory, introductions)
     links = Links(core, directory, introductions, trust)
     letters = GroupLetters(core, directory, links)
@@ -40,15 +43,16 @@ package final class Vault: Sendable {
     accounts = Accounts(core, directory)
     post = Post(core, directory, introductions, carrying, accounts)
     messages = Messages(core, directory, carrying, post)
-    consent = Consent(core, directory, introductions)
+    consent = Consent(core, directory, introductions, circles)
     sharing = Sharing(core, directory, introductions, links, carrying, post)
-    recovering = Recovering(core, directory, introductions, links, post, consent, sharing)
+    recovering = Recovering(core, directory, introductions, circles, links, post, consent, sharing)
+    changing = Changing(core, directory, introductions, circles, trust, links, consent, recovering)
     checking = Checking(core, directory, introductions, links, recovering)
     items = Items(core, directory, introductions, links, post, sharing, recovering)
     intake = Intake(core, introductions, post, messages, sharing, items)
     meetings = Meetings(core, directory, links, carrying, post, intake)
     answering = Answering(
-      core, directory, introductions, trust, letters, carrying, post, messages, consent, items, meetings)
+      core, directory, introductions, circles, trust, letters, carrying, post, messages, consent, items, meetings)
     overview = Overview(core, directory, post, consent, sharing, items)
     archive = Archive(core)
   }

@@ -27,6 +27,12 @@ struct AnsweredReleases {
   var fragments: [SecretID: LocalPieces] = [:]
 }
 
+/// What a peer has said so far about how a secret changes hands.
+struct AnsweredLifecycle {
+  var secret: SecretID?
+  var objects: [LifecycleObject] = []
+}
+
 /// The last drill of a session.
 struct AnsweredDrill {
   let id: SecretID

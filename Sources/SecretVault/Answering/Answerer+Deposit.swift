@@ -303,28 +303,7 @@ extension DepositInProgress {
     ArrivalMemory.Name(peer: peer.digest, id: header.id.bytes, index: partial.index, header: header.digest.bytes)
   }
 
-  /// Writes the Merkle tree behind the fragment, in constant memory.
   func writeTree() throws {
-    let plan = header.dispersal
-    let layout = try MerkleLayout(leafCount: plan.stripeCount)
-    if leaves.isComplete {
-      try partial.writeTrailer(leaves.bytes.span.bytes, at: 0)
-    } else {
-      for number in 0..<plan.stripeCount {
-        let bytes = try partial.read(piece: Int(clamping: number))
-        let leaf = try MerkleLeaf.digest(
-          secret: header.id, fragment: receiver.index, piece: number, bytes: bytes.span.bytes)
-        try partial.writeTrailer(leaf.bytes.span.bytes, at: Int64(clamping: layout.offset(level: 0, index: number)))
-      }
-    }
-    let root = try MerkleTreeBuilder(layout).build(
-      read: { (offset, count) throws(StoreError) in
-        try partial.readTrailer(at: Int64(clamping: offset), count: count)
-      },
-      write: { (offset, bytes) throws(StoreError) in
-        try partial.writeTrailer(bytes.span.bytes, at: Int64(clamping: offset))
-      },
-      failure: { error in StoreError.damaged("a Merkle tree: \(error)") })
-    guard try header.root(of: receiver.index) == root else { throw ProtocolError.fragmentMismatch }
+    try FragmentTree(header: header, index: receiver.index, partial: partial, leaves: leaves).write()
   }
 }

@@ -24,14 +24,14 @@ extension Answerer {
 
   /// Proves possession of the own share, if the requester's proof holds.
   private mutating func judge(_ proof: DrillProof, _ request: DrillRequest, _ nonce: [UInt8]) async throws {
-    guard let (header, index) = drillable(request), holds(proof.possession, request, .drill, nonce, header, index)
-    else {
+    guard let (epoch, index) = drillable(request), holds(proof.possession, request, .drill, nonce, epoch, index) else {
       try await reply(DrillRefusal(request: request.request, reason: .unavailable))
       noteDrillRefusal(request)
       return
     }
+    let header = epoch.header
     let answer: Possession
-    do { answer = try ownProof(request, nonce: proof.nonce, header, index) } catch {
+    do { answer = try ownProof(request, nonce: proof.nonce, epoch, index) } catch {
       room.core.logFault("the share of secret \(header.id) is damaged: this device \(VaultCore.words(error))")
       return try await reply(DrillRefusal(request: request.request, reason: .invalidShare))
     }
@@ -73,31 +73,29 @@ extension Answerer {
 
   /// The secret that a drill names exactly, with the number of the own share. The share itself is opened only for whoever has
   /// proved that it may know of it.
-  private func drillable(_ request: DrillRequest) -> (SecretHeader, UInt8)? {
-    guard request.epoch == 0, let record = try? room.database.secret(askTag: request.tag),
-      record.headerDigest == request.headerDigest, asker(about: record.id) != nil,
+  private func drillable(_ request: DrillRequest) -> (Epoch, UInt8)? {
+    guard let record = try? room.database.secret(askTag: request.tag), asker(about: record.id) != nil,
       let index = record.ownIndex.flatMap({ UInt8(exactly: $0) }),
-      let header = try? room.directory.header(of: record)
+      let epoch = try? room.circles.epoch(request.headerDigest, request.epoch, of: record)?.epoch,
+      (try? room.circles.ownEpochs(record.id).contains(epoch.number)) == true
     else { return nil }
-    return (header, index)
+    return (epoch, index)
   }
 
   private func ownProof(
-    _ request: DrillRequest, nonce: [UInt8], _ header: SecretHeader, _ index: UInt8
+    _ request: DrillRequest, nonce: [UInt8], _ epoch: Epoch, _ index: UInt8
   ) throws -> Possession {
-    guard let stored = try room.database.share(ofSecret: header.id) else {
-      throw StoreError.notFound("the share of secret \(header.id)")
-    }
-    let held = try HeldShare(index: stored.index, record: stored.bytes, of: header.id.description)
-    guard held.share.index == index else { throw ProtocolError.foreignShare("index") }
     // A proof by a share that is not the committed one would fail at the requester, who could not say why.
-    try held.share.verify(against: header.commitments)
+    guard let held = try room.circles.share(of: epoch) else {
+      throw StoreError.notFound("the share of secret \(epoch.secret)")
+    }
+    guard held.share.index == index else { throw ProtocolError.foreignShare("index") }
     let exchange = PossessionExchange(
-      header: header, epoch: request.epoch, purpose: .drill, role: .holder, prover: room.identity.keys.digest,
+      epoch, purpose: .drill, role: .holder, prover: room.identity.keys.digest,
       verifier: peer.digest, kind: bindingKind, binding: channel.handshakeHash, nonce: nonce)
     return try exchange.prove(
       request: request.request, share: held.share, salt: held.salt,
-      evaluation: try room.core.evaluations.evaluation(header, index))
+      evaluation: try room.core.evaluations.evaluation(epoch, index))
   }
 
   /// Whoever checks a secret of others' asks all its peers, so a secret that is not here is everyday.

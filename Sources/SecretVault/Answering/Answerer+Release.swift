@@ -27,13 +27,14 @@ extension Answerer {
 
   /// Releases the share if and only if the proof holds (C27), and the user of this device hasn't decided otherwise.
   private mutating func judge(_ possession: Possession, _ request: ReleaseRequest, _ nonce: [UInt8]) async throws {
-    guard let (header, held) = releasable(request),
-      holds(possession, request, .release, nonce, header, held.share.index)
+    guard let found = releasable(request),
+      holds(possession, request, .release, nonce, found.epoch, found.held.share.index)
     else {
       try await reply(Refusal(request: request.request, reason: .unavailable))
       noteRefusal(request)
       return
     }
+    let (header, held) = (found.epoch.header, found.held)
     if let refusal = limitRefusal(header.dispersal.fragmentByteCount) {
       room.recordUnlessTooMany(
         .refused, peer: peer, secret: header, detail: "asked over Bluetooth for more than ble-limit allows")
@@ -41,7 +42,7 @@ extension Answerer {
     }
     // Only now, behind the proof, may an answer tell that there is a share here and how its user guards it.
     let asker = asker(about: header.id) ?? peer
-    if case .refusal(let reason, let wait) = room.consent.consent(to: asker, header) {
+    if case .refusal(let reason, let wait) = room.consent.consent(to: asker, header, isOld: found.isOld) {
       // A program that doesn't know of waiting can't read how long; that somebody is asked comes closest.
       let told = reason == .releaseDelayed && !greeting.offers(.consent) ? .userAsked : reason
       return try await reply(Refusal(request: request.request, reason: told, wait: wait))
@@ -79,31 +80,39 @@ extension Answerer {
 
   /// The secret and own share that a request names exactly, or nil. A share that can't be read is one that isn't here: the
   /// log says why, and whoever asks is told what everybody is told.
-  private func releasable(_ request: ReleaseRequest) -> (SecretHeader, HeldShare)? {
+  private func releasable(_ request: ReleaseRequest) -> Releasable? {
     do { return try stored(request) } catch {
       room.core.logFault("a share that was asked for can't be read: this device \(VaultCore.words(error))")
       return nil
     }
   }
 
-  private func stored(_ request: ReleaseRequest) throws -> (SecretHeader, HeldShare)? {
-    guard let record = try room.database.secret(askTag: request.tag), record.headerDigest == request.headerDigest,
-      request.epoch == 0, asker(about: record.id) != nil, let stored = try room.database.share(ofSecret: record.id)
+  private func stored(_ request: ReleaseRequest) throws -> Releasable? {
+    guard let record = try room.database.secret(askTag: request.tag), asker(about: record.id) != nil,
+      let (epoch, isOld) = try room.circles.epoch(request.headerDigest, request.epoch, of: record),
+      let stored = try room.database.share(ofSecret: record.id, epoch: Int64(epoch.number))
     else { return nil }
-    let header = try room.directory.header(of: record)
-    return (header, try HeldShare(index: stored.index, record: stored.bytes, of: header.id.description))
+    let held = try HeldShare(index: stored.index, record: stored.bytes, of: record.id.description)
+    return Releasable(epoch: epoch, held: held, isOld: isOld)
+  }
+
+  /// A share that a request names; there may be later ones.
+  private struct Releasable {
+    let epoch: Epoch
+    let held: HeldShare
+    let isOld: Bool
   }
 
   func holds<Kind>(
     _ possession: Possession, _ request: AskMessage<Kind>, _ purpose: ProofPurpose, _ nonce: [UInt8],
-    _ header: SecretHeader, _ index: UInt8
+    _ epoch: Epoch, _ index: UInt8
   ) -> Bool {
     let exchange = PossessionExchange(
-      header: header, epoch: request.epoch, purpose: purpose, prover: peer.digest,
+      epoch, purpose: purpose, prover: peer.digest,
       verifier: room.identity.keys.digest, kind: bindingKind, binding: channel.handshakeHash, nonce: nonce)
     do {
       try exchange.verify(possession, ownIndex: index) { (index) throws(ProtocolError) in
-        try room.core.evaluations.evaluation(header, index)
+        try room.core.evaluations.evaluation(epoch, index)
       }
       return true
     } catch {

@@ -80,6 +80,7 @@ extension Answerer {
     case .release(let step): try await carryOut(step)
     case .drill(let step): try await carryOut(step)
     case .introduction(let request): try await carryOut(request)
+    case .lifecycle(let step): try await carryOut(step)
     case .item(let request): try await carryOut(request)
     case .groupLetter(let letter): try await carryOut(letter)
     case .meeting(let message): try await carryOut(message)

@@ -24,6 +24,7 @@ struct Answerer {
   var releases = AnsweredReleases()
   var drill: AnsweredDrill?
   var introductions = AnsweredIntroductions()
+  var lifecycle = AnsweredLifecycle()
   var item: ItemBox?
   var meetings = AnsweredMeetings()
 

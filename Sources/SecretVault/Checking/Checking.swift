@@ -98,13 +98,14 @@ package final class Checking: Room {
       id: record.id, header: header, summary: summary, isDealt: record.origin == .dealt, deliveries: deliveries,
       before: try database.drill(ofSecret: record.id))
     do {
-      let own = try recovering.ownShare(of: record, header)
+      let epoch = try recovering.circles.usableEpochs(of: record).first ?? Epoch(header)
+      let own = try recovering.ownShare(of: record, epoch)
       let evaluation: RistrettoPoint
-      do { evaluation = try core.evaluations.evaluation(header, own.share.index) } catch {
+      do { evaluation = try core.evaluations.evaluation(epoch, own.share.index) } catch {
         throw VaultError(.damaged, "the stored header does not fit this device's share")
       }
       subject.own = ownCheck(record, header, own, pieces)
-      subject.question = DrillAsker.Question(header: header, own: own, evaluation: evaluation, pieceCount: pieces)
+      subject.question = DrillAsker.Question(epoch: epoch, own: own, evaluation: evaluation, pieceCount: pieces)
       subject.named = recovering.namedHolders(of: record.id)
       subject.areIntroductionsOff = introductions.lacksIntroductions(record, header)
       let peers = try recovering.likelyHolders(header)

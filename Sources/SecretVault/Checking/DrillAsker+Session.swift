@@ -36,14 +36,14 @@ extension DrillAsker: Asker {
   private func answer(
     _ id: UInt64, _ question: Question, _ conversation: Conversation
   ) async throws(LinkFailure) -> DrilledShare {
-    let header = question.header
+    let (epoch, header) = (question.epoch, question.header)
     let tag: Digest
     let nonce: [UInt8]
     do {
       tag = try AskTag.of(header.id)
       nonce = try Randomness.bytes(32)
     } catch { throw LinkFailure(.sodium(error)) }
-    try await conversation.send(DrillRequest(request: id, tag: tag, headerDigest: header.digest, epoch: 0))
+    try await conversation.send(DrillRequest(request: id, tag: tag, headerDigest: epoch.digest, epoch: epoch.number))
     let challenge = try await conversation.receive(DrillChallenge.self)
     guard challenge.request == id else { throw .notAsked }
     let peer = conversation.recipient.keys.digest
@@ -51,7 +51,7 @@ extension DrillAsker: Asker {
     let possession: Possession
     do {
       possession = try PossessionExchange(
-        header: header, epoch: 0, purpose: .drill, role: .requester, prover: prover, verifier: peer, binding: binding,
+        epoch, purpose: .drill, role: .requester, prover: prover, verifier: peer, binding: binding,
         nonce: challenge.nonce
       ).prove(request: id, share: question.own.share, salt: question.own.salt, evaluation: question.evaluation)
     } catch {
@@ -69,10 +69,10 @@ extension DrillAsker: Asker {
     guard answer.request == id else { throw .notAsked }
     do throws(ProtocolError) {
       try PossessionExchange(
-        header: header, epoch: 0, purpose: .drill, role: .holder, prover: peer, verifier: prover, binding: binding,
+        epoch, purpose: .drill, role: .holder, prover: peer, verifier: prover, binding: binding,
         nonce: nonce
       ).verify(answer, ownIndex: question.own.share.index) { (index) throws(ProtocolError) in
-        do throws(ShamirError) { return try header.commitments.evaluation(at: index) } catch { throw .rejected(error) }
+        do throws(ShamirError) { return try epoch.commitments.evaluation(at: index) } catch { throw .rejected(error) }
       }
     } catch {
       return .failed(LinkFailure(.misbehaved, "sent a proof of its share that does not verify", refusal: .invalidShare))

@@ -6,10 +6,11 @@ import VaultProtocol
 struct DrillAsker: Sendable {
   /// One secret, and the own share that proves the right to ask.
   struct Question: Sendable {
-    let header: SecretHeader
+    let epoch: Epoch
     let own: HeldShare
     /// Commitment to the own share.
     let evaluation: RistrettoPoint
+    var header: SecretHeader { epoch.header }
     /// How many pieces of the holder's fragment are to be seen, if there are so many.
     let pieceCount: Int
     /// What this device has of the other holders' cards, to ask for newer ones.

@@ -42,7 +42,7 @@ extension Consent {
       // What was to happen by itself does so no more. A deposit has the time that its dealer waits.
       row.delay = nil
       row.endsAt =
-        row.kind == .release
+        row.kind != .deposit
         ? ReleaseConsent.sum(now, time ?? Self.usualDecision) : max(row.endsAt, ReleaseConsent.sum(now, 60_000))
     }
     if let mistake { throw mistake }
@@ -50,6 +50,7 @@ extension Consent {
       throw VaultError(
         .notFound, "there is no request \(id), or its time is over", hint: "see which ones wait: vault requests")
     }
+    if decided.kind == .change { try note(decided, isApproved: state == .approved) }
     let peer = try asker(decided)
     record(
       state == .approved ? .requestApproved : .requestRefused, peer: peer,
@@ -59,7 +60,30 @@ extension Consent {
     return decided
   }
 
+  /// A yes to a change holds for its proposal alone; a no until there is a yes, or a dealing is out.
+  private func note(_ request: RequestRecord, isApproved: Bool) throws {
+    let (id, proposal) = (request.secretID, request.headerDigest)
+    guard let circle = try circles.circle(of: id), circle.proposals[proposal] != nil else {
+      throw VaultError(.notFound, "what request \(request.id) is about is not here any more")
+    }
+    guard isApproved || !circle.hasDealt(identity.keys.digest, proposal: proposal) else {
+      throw VaultError(
+        .refused, "this device has dealt for that change already, and can't take it back",
+        hint: "its older share stays until you delete it: vault delete")
+    }
+    let name = LifecycleRecord.Name(.decision, proposal)
+    try database.changeLifecycle(
+      ofSecret: id,
+      adding: [
+        LifecycleRecord(secretID: id, name: name, content: [isApproved ? 1 : 0], addedAt: environment.now())
+      ], removing: [name])
+  }
+
   private static func mistake(_ row: RequestRecord, _ time: Int64?) -> VaultError? {
+    if row.kind == .change, time != nil {
+      return VaultError(
+        .usage, "request \(row.id) is about who holds a secret, which is decided once", hint: "leave out --for")
+    }
     if row.kind == .deposit, time != nil {
       return VaultError(
         .usage, "request \(row.id) is about keeping a share, which is decided once", hint: "leave out --for")
@@ -158,12 +182,15 @@ extension Consent {
   /// Who it is that wants something: a peer, or a holder that was introduced for that secret. Nil for somebody who is gone.
   private func asker(_ row: RequestRecord) throws -> PeerRecord? {
     if let peer = try database.peer(row.peer) { return peer }
-    return row.kind == .release ? try introductions.introducedHolder(row.peer, of: row.secretID) : nil
+    return row.kind != .deposit ? try introductions.introducedHolder(row.peer, of: row.secretID) : nil
   }
 
   /// Nil if the peer is gone.
   private func request(_ row: RequestRecord) throws -> VaultRequest? {
-    guard let peer = try asker(row) else { return nil }
+    let peer = try asker(row)
+    let change = row.kind == .change ? try circles.summary(of: row.headerDigest, secret: row.secretID) : nil
+    // Holders may be strangers to one another; what they propose says itself who made it.
+    guard peer != nil || change != nil, row.kind != .change || change != nil else { return nil }
     let secret = try database.secret(row.secretID)
     let state: VaultRequest.State =
       switch row.state {
@@ -173,11 +200,20 @@ extension Consent {
       case .taken: .arriving
       }
     return VaultRequest(
-      id: row.id, kind: row.kind == .release ? .release : .deposit, peer: peer.name, fingerprint: fingerprint(of: peer),
+      id: row.id, kind: Self.kind(row.kind), peer: peer?.name ?? "a holder unknown here",
+      fingerprint: fingerprint(of: row.peer),
       secret: row.secretID.description, description: row.kind == .deposit ? row.description : secret?.description,
       byteCount: row.byteCount.map { UInt64(max(0, $0)) }, state: state, askedAt: row.askedAt,
       releasesAt: row.state == .waiting ? row.delay.map { ReleaseConsent.sum(row.startedAt, $0) } : nil,
-      endsAt: row.endsAt)
+      endsAt: row.endsAt, change: change)
+  }
+
+  private static func kind(_ kind: RequestRecord.Kind) -> VaultRequest.Kind {
+    switch kind {
+    case .release: .release
+    case .deposit: .deposit
+    case .change: .change
+    }
   }
 }
 

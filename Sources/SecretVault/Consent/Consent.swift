@@ -9,33 +9,35 @@ package final class Consent: Room {
   package let core: VaultCore
   let directory: Directory
   let introductions: Introductions
+  let circles: Circles
   let awaited = RecentReleases()
   let releases = RecentReleases()
 
-  init(_ core: VaultCore, _ directory: Directory, _ introductions: Introductions) {
+  init(_ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ circles: Circles) {
     self.core = core
     self.directory = directory
     self.introductions = introductions
+    self.circles = circles
   }
 
   /// Milliseconds in which the limit of releases counts.
   private static let day: Int64 = 86_400_000
 
   /// Whether a share may go to a peer that has just proved that it holds another one. What the user has decided can only add to that condition.
-  /// What can't be read counts as no.
-  func consent(to peer: PeerRecord, _ header: SecretHeader) -> ReleaseAnswer {
-    do { return try consentOrFailure(to: peer, header) } catch {
+  /// What can't be read counts as no. For a share of an epoch behind which there is another the user is asked in any case.
+  func consent(to peer: PeerRecord, _ header: SecretHeader, isOld: Bool = false) -> ReleaseAnswer {
+    do { return try consentOrFailure(to: peer, header, isOld) } catch {
       core.logFault("a request for a share can't be judged: this device \(VaultCore.words(error))")
       return .refusal(.internalFailure)
     }
   }
 
-  private func consentOrFailure(to peer: PeerRecord, _ header: SecretHeader) throws -> ReleaseAnswer {
+  private func consentOrFailure(to peer: PeerRecord, _ header: SecretHeader, _ isOld: Bool) throws -> ReleaseAnswer {
     let rules = try releaseRules(of: header.id)
     let now = environment.now()
     let known = try database.request(.release, of: peer.digest, secret: header.id)
     let consent = ReleaseConsent(
-      policy: rules.policy, now: now, latest: try database.consentClock(), peer: peer.digest,
+      policy: isOld ? .ask : rules.policy, now: now, latest: try database.consentClock(), peer: peer.digest,
       secretID: header.id, headerDigest: header.digest)
     // Most requests change nothing, and a transaction for each would be a write that any holder can cause.
     let glance = consent.judge(known, RequestCounts(ofPeer: 0, all: 0))
@@ -113,9 +115,9 @@ package final class Consent: Room {
   }
 
   /// 5×5 digits of a peer's keys.
-  func fingerprint(of peer: PeerRecord) -> String {
-    (try? Fingerprint(of: peer.digest))?.description ?? peer.digest.description
-  }
+  func fingerprint(of peer: PeerRecord) -> String { fingerprint(of: peer.digest) }
+
+  func fingerprint(of card: Digest) -> String { (try? Fingerprint(of: card))?.description ?? card.description }
 }
 
 /// What a proven requester is told.

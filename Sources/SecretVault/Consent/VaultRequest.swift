@@ -5,6 +5,8 @@ package struct VaultRequest: Hashable, Sendable {
     case release
     /// To leave a share here.
     case deposit
+    /// That the shares of a secret change hands.
+    case change
   }
 
   package enum State: String, Hashable, Sendable {
@@ -35,4 +37,6 @@ package struct VaultRequest: Hashable, Sendable {
   package let releasesAt: Int64?
   /// When the request, or the decision, ends.
   package let endsAt: Int64
+  /// What would change; nil for requests of other kinds.
+  package var change: ChangeSummary?
 }

@@ -44,12 +44,18 @@ enum AuditEvent: String {
   case groupMemberRemoved = "group-member-removed"
   case groupLeft = "group-left"
   case messageReceived = "message-received"
+  case peerReplaced = "peer-replaced"
+  case changeProposed = "change-proposed"
+  case changeRequested = "change-requested"
+  case shareDealt = "share-dealt"
+  case shareTakenOver = "share-taken-over"
+  case oldSharesErased = "old-shares-erased"
 
   /// Whether the user's notification command is told.
   var notifies: Bool {
     switch self {
     case .cardReplaced, .shareReceived, .shareReleased, .refused, .conflict, .holdersLow, .holdersLost,
-      .releaseRequested, .depositRequested, .itemReceived, .itemOvertaken, .groupInvited, .messageReceived:
+      .releaseRequested, .depositRequested, .itemReceived, .itemOvertaken, .groupInvited, .messageReceived, .changeRequested:
       true
     default: false
     }

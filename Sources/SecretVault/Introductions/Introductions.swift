@@ -41,7 +41,7 @@ package final class Introductions: Room {
   }
 
   /// What somebody can ask for who was introduced.
-  static let introducedServices: [PeerServiceKind] = [.release, .drill, .consent, .introductions]
+  static let introducedServices: [PeerServiceKind] = [.release, .drill, .consent, .introductions, .lifecycle]
 
   /// Holders of a secret that were introduced and are no peers, in the order of their shares, each under a name of its own.
   func introducedHolders(of secret: SecretID) throws -> [PeerRecord] {

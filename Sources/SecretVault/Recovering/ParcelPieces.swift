@@ -26,8 +26,9 @@ struct ParcelPieces: PieceSource {
 
 /// Reads the answer to a request for a share, with the same checks as in a session.
 struct ParcelReleaseReader {
-  let header: SecretHeader
+  let epoch: Epoch
   let own: HeldShare
+  private var header: SecretHeader { epoch.header }
   /// The number of the request.
   let request: UInt64
   let peer: PeerRecord
@@ -52,8 +53,8 @@ struct ParcelReleaseReader {
         throw ProtocolError.foreignShare("index")
       }
       let index = release.share.index
-      try header.verifyHolder(index: index, card: peer.digest, salt: release.salt.bytes)
-      try release.share.verify(against: header.commitments)
+      try epoch.verifyHolder(index: index, card: peer.digest, salt: release.salt.bytes)
+      try release.share.verify(against: epoch.commitments)
       let share = try KeyShare(index: index, bytes: try release.share.bytes.duplicate())
       let pieces = try pieces(rest, index)
       return ReleasedShare(

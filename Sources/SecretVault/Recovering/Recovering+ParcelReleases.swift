@@ -48,7 +48,7 @@ extension Recovering {
     } catch {
       throw error as? LinkFailure ?? local
     }
-    let reader = ParcelReleaseReader(header: job.header, own: job.own, request: record.request, peer: peer)
+    let reader = ParcelReleaseReader(epoch: job.epoch, own: job.own, request: record.request, peer: peer)
     return try reader.read(letter.frames, with: key)
   }
 
@@ -101,7 +101,7 @@ extension Recovering {
       tag = try AskTag.of(header.id)
       let binding = try envelope.binding(from: identity, to: keys)
       let exchange = PossessionExchange(
-        header: header, epoch: 0, purpose: .release, prover: identity.keys.digest, verifier: keys.digest,
+        job.epoch, purpose: .release, prover: identity.keys.digest, verifier: keys.digest,
         kind: .parcel, binding: binding, nonce: try OpeningChallenge.of(binding))
       possession = try exchange.prove(
         request: number, share: job.own.share, salt: job.own.salt, evaluation: job.evaluation)
@@ -109,7 +109,7 @@ extension Recovering {
     } catch { throw VaultError(.other, "a proof can't be made: \(error)") }
     let frames = [
       try Post.frame(Hello(services: introductions.services)),
-      try Post.frame(ReleaseRequest(request: number, tag: tag, headerDigest: header.digest, epoch: 0)),
+      try Post.frame(ReleaseRequest(request: number, tag: tag, headerDigest: job.epoch.digest, epoch: job.epoch.number)),
       try Post.frame(possession),
       try Post.frame(PieceRequest(request: number, first: 0, count: UInt32(clamping: header.dispersal.stripeCount))),
     ]

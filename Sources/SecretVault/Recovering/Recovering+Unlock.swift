@@ -26,25 +26,13 @@ extension Recovering {
     if try environment.unlocked.fileKey(of: header.id) != nil {
       return UnlockReport(secret: summary, ciphertextByteCount: byteCount, holders: [])
     }
-    let own = try ownShare(of: record, header)
     let file = try CiphertextFile(in: folders)
-    events(.started(summary))
-    let recovery = Recovery(
-      header: header, own: own, search: try search(header, own, events),
-      localPieces: localPieces(record, header, own, events), environment: environment,
-      hint: introductions.hintOfIntroductions(record, header), events: events)
-    let holders: [HolderOutcome]
-    do {
+    let holders = try await collect(record, header, summary, events) { recovery in
       let collected = try await recovery.unlock(into: file)
-      holders = collected.holders
+      let holders = collected.holders
       try environment.unlocked.keep(collected.secret, as: header.id)
-      await recovery.finish()
-    } catch {
-      await recovery.finish()
-      consent.noteFailure(VaultError(error), header)
-      throw error
+      return holders
     }
-    endReleaseParcels(about: header)
     self.record(.unlocked, secret: header)
     return UnlockReport(secret: summary, ciphertextByteCount: byteCount, holders: holders)
   }

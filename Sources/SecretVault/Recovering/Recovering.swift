@@ -9,18 +9,20 @@ package final class Recovering: Room {
   package let core: VaultCore
   let directory: Directory
   let introductions: Introductions
+  let circles: Circles
   let links: Links
   let post: Post
   let consent: Consent
   let sharing: Sharing
 
   init(
-    _ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ links: Links, _ post: Post,
-    _ consent: Consent, _ sharing: Sharing
+    _ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ circles: Circles, _ links: Links,
+    _ post: Post, _ consent: Consent, _ sharing: Sharing
   ) {
     self.core = core
     self.directory = directory
     self.introductions = introductions
+    self.circles = circles
     self.links = links
     self.post = post
     self.consent = consent
@@ -68,22 +70,46 @@ package final class Recovering: Room {
     if let unlocked = try environment.unlocked.secret(header.id) {
       return try await recover(unlocked, header, summary, destination, passwords, events)
     }
-    let own = try ownShare(of: record, header)
+    let recovered = try await collect(record, header, summary, events) { recovery in
+      try await recovery.run(summary, to: destination, notes: notes, passwords: passwords)
+    }
+    self.record(.recovered, secret: header)
+    return recovered
+  }
+
+  /// A recovery by the shares of one epoch: of that which counts, and of each other of which this device has a share
+  /// where too few have that.
+  func collect<Value: ~Copyable & Sendable>(
+    _ record: SecretRecord, _ header: SecretHeader, _ summary: SecretSummary,
+    _ events: @escaping @Sendable (RecoveryEvent) -> Void, _ body: (Recovery) async throws -> Value
+  ) async throws -> Value {
+    var epochs = try circles.usableEpochs(of: record)[...]
+    let first = epochs.popFirst() ?? Epoch(header)
+    var own = try ownShare(of: record, first)
     events(.started(summary))
-    let recovery = Recovery(
-      header: header, own: own, search: try search(header, own, events),
-      localPieces: localPieces(record, header, own, events), environment: environment,
-      hint: introductions.hintOfIntroductions(record, header), events: events)
-    do {
-      let recovered = try await recovery.run(summary, to: destination, notes: notes, passwords: passwords)
-      await recovery.finish()
-      endReleaseParcels(about: header)
-      self.record(.recovered, secret: header)
-      return recovered
-    } catch {
-      await recovery.finish()
-      consent.noteFailure(VaultError(error), header)
-      throw error
+    var epoch = first
+    var failure: (any Error)?
+    while true {
+      let recovery = Recovery(
+        epoch: epoch, own: own, search: try search(epoch, own, events),
+        localPieces: localPieces(record, header, own, events), environment: environment,
+        hint: introductions.hintOfIntroductions(record, header), events: events)
+      do {
+        let value = try await body(recovery)
+        await recovery.finish()
+        endReleaseParcels(about: header)
+        return value
+      } catch {
+        await recovery.finish()
+        let known = failure ?? error
+        guard VaultError(error).code == .belowThreshold, let next = epochs.popFirst() else {
+          consent.noteFailure(VaultError(known), header)
+          throw known
+        }
+        failure = known
+        epoch = next
+        own = try ownShare(of: record, next)
+      }
     }
   }
 
@@ -95,15 +121,15 @@ package final class Recovering: Room {
   }
 
   /// Verified against the commitments. Without it no peer would answer.
-  func ownShare(of record: SecretRecord, _ header: SecretHeader) throws -> HeldShare {
+  func ownShare(of record: SecretRecord, _ epoch: Epoch) throws -> HeldShare {
     let name = record.description ?? record.id.description
-    guard let stored = try database.share(ofSecret: record.id) else {
+    guard let stored = try database.share(ofSecret: record.id, epoch: Int64(epoch.number)) else {
       throw VaultError(
         .refused, "this device holds no share of \(name), and peers answer only holders",
         hint: "recover it on the device of somebody who holds one")
     }
     let held = try HeldShare(index: stored.index, record: stored.bytes, of: name)
-    do { try held.share.verify(against: header.commitments) } catch {
+    do { try held.share.verify(against: epoch.commitments) } catch {
       throw VaultError(.damaged, "this device's share of \(name) does not verify")
     }
     return held
@@ -136,16 +162,17 @@ package final class Recovering: Room {
   }
 
   func search(
-    _ header: SecretHeader, _ own: HeldShare, _ events: @escaping @Sendable (RecoveryEvent) -> Void
+    _ epoch: Epoch, _ own: HeldShare, _ events: @escaping @Sendable (RecoveryEvent) -> Void
   ) throws -> HolderSearch {
+    let header = epoch.header
     let peers = try likelyHolders(header)
     let evaluation: RistrettoPoint
-    do { evaluation = try core.evaluations.evaluation(header, own.share.index) } catch {
+    do { evaluation = try core.evaluations.evaluation(epoch, own.share.index) } catch {
       throw VaultError(.damaged, "the stored header does not fit this device's share")
     }
     let due = DuePieces()
     let job = ReleaseAsker(
-      header: header, own: own, evaluation: evaluation, prover: identity.keys.digest, due: due)
+      epoch: epoch, own: own, evaluation: evaluation, prover: identity.keys.digest, due: due)
     let heard = NewsOfHolders()
     return HolderSearch(
       peers, due: due, environment: environment, began: { events(.asking(peer: $0.name)) },

@@ -5,6 +5,7 @@ import VaultStore
 
 /// One recovery: who answered, whose fragments are in use, who takes over.
 actor Recovery {
+  private let epoch: Epoch
   private let header: SecretHeader
   private let own: HeldShare
   private let search: HolderSearch
@@ -29,17 +30,18 @@ actor Recovery {
   private let hint: String
 
   init(
-    header: SecretHeader, own: HeldShare, search: HolderSearch, localPieces: LocalPieces?,
+    epoch: Epoch, own: HeldShare, search: HolderSearch, localPieces: LocalPieces?,
     environment: VaultEnvironment, hint: String?, events: @escaping @Sendable (RecoveryEvent) -> Void
   ) {
     self.environment = environment
     self.hint = hint ?? "nothing was written; try again when more holders are reachable"
-    self.header = header
+    self.epoch = epoch
+    header = epoch.header
     self.own = own
     self.search = search
     self.localPieces = localPieces
     self.events = events
-    tally = RecoveryTally(need: header.scheme.threshold)
+    tally = RecoveryTally(need: epoch.scheme.threshold)
     knownIndices = [own.share.index]
     if let localPieces { spares = [localPieces] }
   }
@@ -116,8 +118,8 @@ actor Recovery {
 
   /// Collects until a threshold of shares verify together; reports whoever sent a bad one and goes on without it.
   private func collectKey() async throws -> SecretBytes {
-    let need = header.scheme.threshold
-    var collector = try ShareCollector(scheme: header.scheme, commitments: header.commitments)
+    let need = epoch.scheme.threshold
+    var collector = try ShareCollector(scheme: epoch.scheme, commitments: epoch.commitments)
     try add(own.share, to: &collector)
     var givers: [UInt8: AskedHolder] = [:]
     while true {
@@ -284,7 +286,7 @@ actor Recovery {
   private func anotherSource() async throws -> any PieceSource {
     if !spares.isEmpty { return spares.removeFirst() }
     while let share = try await nextShare(of: 1) {
-      guard (try? share.share.verify(against: header.commitments)) != nil else {
+      guard (try? share.share.verify(against: epoch.commitments)) != nil else {
         await convict(share.peer, share.share.index)
         continue
       }

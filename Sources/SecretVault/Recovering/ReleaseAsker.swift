@@ -4,7 +4,7 @@ import VaultProtocol
 
 /// Asks for a share, and proves the right to it with the own share.
 struct ReleaseAsker: Asker {
-  let header: SecretHeader
+  let epoch: Epoch
   let own: HeldShare
   /// Commitment to the own share.
   let evaluation: RistrettoPoint
@@ -15,6 +15,7 @@ struct ReleaseAsker: Asker {
   /// To ask for newer cards of the other holders.
   var cards: CardExchange?
 
+  var header: SecretHeader { epoch.header }
   var byteCount: UInt64 { header.dispersal.fragmentByteCount }
   /// Pieces of the fragment are asked for in the same conversation.
   var behind: ConversationEnd { .inUse }
@@ -22,7 +23,7 @@ struct ReleaseAsker: Asker {
   func ask(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> ReleasedShare {
     let tag: Digest
     do { tag = try AskTag.of(header.id) } catch { throw LinkFailure(.sodium(error)) }
-    let question = ReleaseRequest(request: id, tag: tag, headerDigest: header.digest, epoch: 0)
+    let question = ReleaseRequest(request: id, tag: tag, headerDigest: epoch.digest, epoch: epoch.number)
     if let nonce = try conversation.openingChallenge() {
       // Computed before the question is sent, so that both go out together.
       let possession = try prove(id, nonce, conversation)
@@ -52,7 +53,7 @@ struct ReleaseAsker: Asker {
         throw ProtocolError.foreignShare("index")
       }
       let index = release.share.index
-      try header.verifyHolder(index: index, card: conversation.recipient.keys.digest, salt: release.salt.bytes)
+      try epoch.verifyHolder(index: index, card: conversation.recipient.keys.digest, salt: release.salt.bytes)
       let pieces = SessionPieces(conversation: conversation, request: id, header: header, index: index, asked: asked)
       let share = try KeyShare(index: index, bytes: try release.share.bytes.duplicate())
       // Over Bluetooth pieces are on their way by now, and each turn takes long.
@@ -74,7 +75,7 @@ struct ReleaseAsker: Asker {
 
   private func prove(_ id: UInt64, _ nonce: [UInt8], _ conversation: Conversation) throws(LinkFailure) -> Possession {
     let exchange = PossessionExchange(
-      header: header, epoch: 0, purpose: .release, prover: prover,
+      epoch, purpose: .release, prover: prover,
       verifier: conversation.recipient.keys.digest, binding: conversation.session.handshakeHash, nonce: nonce)
     do {
       return try exchange.prove(request: id, share: own.share, salt: own.salt, evaluation: evaluation)

@@ -49,7 +49,7 @@ package struct Epoch: Hashable, Sendable {
   }
 
   /// Whether this card holds share `index`; `salt` says nothing about rows that are open.
-  func isHolder(_ card: Digest, _ index: UInt8, salt: [UInt8]) -> Bool {
+  package func isHolder(_ card: Digest, _ index: UInt8, salt: [UInt8]) -> Bool {
     if let holders { return holders[index] == card }
     return (try? header.verifyHolder(index: index, card: card, salt: salt.span.bytes)) != nil
   }

@@ -15,13 +15,16 @@ package enum LifecycleObject: Hashable, Sendable {
     case record = 5
   }
 
-  /// The dealer's header, with the card digest that whoever gives it knows the dealer by: a hint, nobody has signed it.
-  case header(SecretHeader, dealer: Digest)
+  /// The dealer's header, with what whoever gives it knows: the dealer's card digest, and that of the card in whose place
+  /// who gets it has been put. Nobody has signed these.
+  case header(SecretHeader, dealer: Digest, former: Digest?)
   case joining(Joining)
   case proposal(Proposal)
   /// With a box for each row, or with none: once all are READY nobody needs them.
   case dealing(HolderDealing, boxes: [[UInt8]])
   case record(RecordName)
+
+  private static let nobody = [UInt8](repeating: 0, count: Digest.byteCount)
 
   package var kind: Kind {
     switch self {
@@ -36,7 +39,7 @@ package enum LifecycleObject: Hashable, Sendable {
   /// What it is known by.
   package func digest() throws(ProtocolError) -> Digest {
     switch self {
-    case .header(let header, _): header.digest
+    case .header(let header, _, _): header.digest
     case .joining(let joining): try joining.digest()
     case .proposal(let proposal): try proposal.digest()
     case .dealing(let dealing, _): try dealing.digest()
@@ -46,7 +49,8 @@ package enum LifecycleObject: Hashable, Sendable {
 
   package func encoded() throws(WireError) -> [UInt8] {
     switch self {
-    case .header(let header, let dealer): return dealer.bytes + header.bytes
+    case .header(let header, let dealer, let former):
+      return dealer.bytes + (former?.bytes ?? Self.nobody) + header.bytes
     case .joining(let joining): return try joining.encoded()
     case .proposal(let proposal): return try proposal.encoded()
     case .dealing(let dealing, let boxes):
@@ -61,10 +65,12 @@ package enum LifecycleObject: Hashable, Sendable {
     do {
       switch kind {
       case .header:
-        guard bytes.count > Digest.byteCount else { throw WireError.truncated(field: "header") }
+        var reader = Reader(bytes.span.bytes)
+        let dealer = try VaultProtocol.digest(from: &reader, "dealer")
+        let former = try VaultProtocol.digest(from: &reader, "former card")
         self = .header(
-          try SecretHeader(bytes: Array(bytes[Digest.byteCount...])),
-          dealer: try Digest(Array(bytes[..<Digest.byteCount])))
+          try SecretHeader(bytes: Array(bytes.dropFirst(2 * Digest.byteCount))), dealer: dealer,
+          former: former.bytes == Self.nobody ? nil : former)
       case .joining: self = .joining(try .decode(bytes, limit: Joining.byteCount))
       case .proposal: self = .proposal(try .decode(bytes, limit: Proposal.byteLimit))
       case .record: self = .record(try .decode(bytes, limit: RecordName.byteLimit))

@@ -3,10 +3,8 @@ package import Sodium
 
 /// Both sides of a possession proof within a session or a parcel: what is proved, to whom, and for what.
 package struct PossessionExchange: Sendable {
-  /// The prover's header; its digest is part of the proof.
-  package let header: SecretHeader
-  /// Epoch of the prover's share.
-  package let epoch: UInt32
+  /// Of the prover's share; its digest and number are part of the proof.
+  package let epoch: Epoch
   /// What the proof is good for.
   package let purpose: ProofPurpose
   /// Which side of the dialogue proves: in a drill both do, one after the other.
@@ -24,10 +22,9 @@ package struct PossessionExchange: Sendable {
 
   /// An exchange between two cards in one session, or by parcel.
   package init(
-    header: SecretHeader, epoch: UInt32, purpose: ProofPurpose, role: ProofRole = .requester, prover: Digest,
+    _ epoch: Epoch, purpose: ProofPurpose, role: ProofRole = .requester, prover: Digest,
     verifier: Digest, kind: ProofContext.Kind = .session, binding: Digest, nonce: [UInt8]
   ) {
-    self.header = header
     self.epoch = epoch
     self.purpose = purpose
     self.role = role
@@ -58,7 +55,7 @@ package struct PossessionExchange: Sendable {
     _ possession: Possession, ownIndex: UInt8?, evaluation: (UInt8) throws(ProtocolError) -> RistrettoPoint
   ) throws(ProtocolError) {
     guard possession.index != ownIndex else { throw .foreignShare("index") }
-    try header.verifyHolder(index: possession.index, card: prover, salt: possession.salt.span.bytes)
+    try epoch.verifyHolder(index: possession.index, card: prover, salt: possession.salt.span.bytes)
     let statement = try statement(index: possession.index, evaluation: evaluation(possession.index))
     do { try possession.proof.verify(statement) } catch { throw .rejected(error) }
   }
@@ -69,7 +66,7 @@ package struct PossessionExchange: Sendable {
         kind: kind, binding: binding.bytes, proverCard: prover, verifierCard: verifier, role: role,
         verifierNonce: nonce)
       return PossessionStatement(
-        purpose: purpose, headerDigest: header.digest, secretID: header.id, epoch: epoch, index: index,
+        purpose: purpose, headerDigest: epoch.digest, secretID: epoch.secret, epoch: epoch.number, index: index,
         evaluation: evaluation, context: context)
     } catch {
       throw .rejected(error)

@@ -8,6 +8,8 @@ package struct RequestRecord: Hashable, Sendable {
     case release
     /// To leave a share here.
     case deposit
+    /// That the secret's shares change hands; ``RequestRecord/headerDigest`` is the proposal's.
+    case change
   }
 
   package enum State: String, Hashable, Sendable {

@@ -16,7 +16,7 @@ package struct LifecycleRecord: Hashable, Sendable {
     case proposal = 3
     case dealing = 4
     case record = 5
-    /// Private half of the key to which the next share is sealed, under its public half; sealed here.
+    /// Private half of the key to which the next share is sealed, under the epoch's digest; sealed here.
     case receivingKey = 16
     /// This device's user has said yes or no to a proposal or a record.
     case decision = 17

@@ -18,19 +18,42 @@ extension VaultDatabase {
     }
   }
 
+  /// The secrets that a card has dealt, or of which it has been named as a holder or was to get a share.
+  package func secrets(concerning card: Digest, limit: Int) throws(StoreError) -> [SecretID] {
+    try read { db in
+      try Self.ids(
+        """
+        SELECT id FROM secrets WHERE dealer = :card
+        UNION SELECT secret_id AS id FROM introductions WHERE digest = :card
+        UNION SELECT secret_id AS id FROM outbox WHERE recipient = :card AND secret_id IS NOT NULL
+        ORDER BY id LIMIT :limit
+        """, db, ["card": card.blob, "limit": limit])
+    }
+  }
+
   /// The secrets of which the sharing changes, or has changed.
   package func secretsWithLifecycle() throws(StoreError) -> [SecretID] {
     try read { db in try Self.ids("SELECT DISTINCT secret_id AS id FROM lifecycle ORDER BY secret_id", db) }
   }
 
+  /// Whether there is a record of a change of a secret's sharing.
+  package func hasRecords(ofSecret id: SecretID) throws(StoreError) -> Bool {
+    try readOne { db in
+      try db.has("lifecycle WHERE secret_id = ? AND kind = ?", [id.blob, LifecycleRecord.Kind.record.rawValue])
+    }
+  }
+
   /// Adds and removes rows about one secret, and erases shares of epochs below one, in one transaction. What is there
   /// already stays as it is. Throws ``StoreError/invalid(_:)`` if a row is too large, or there would be too many.
+  ///
+  /// `unlessThere`: if there is such a row, nothing is changed.
   package func changeLifecycle(
     ofSecret id: SecretID, adding: [LifecycleRecord] = [], removing: Set<LifecycleRecord.Name> = [],
-    erasingSharesBelow epoch: Int64? = nil
+    erasingSharesBelow epoch: Int64? = nil, unlessThere name: LifecycleRecord.Name? = nil
   ) throws(StoreError) {
     try writeKeeping { db, changed in
       guard try self.tombstone(id, db) == nil else { throw StoreError.notFound("the secret") }
+      if let name, try self.lifecycle(ofSecret: id, db).contains(where: { $0.name == name }) { return }
       try self.change(id, adding: adding, removing: removing, db)
       if let epoch {
         try db.run(
@@ -98,16 +121,15 @@ extension VaultDatabase {
 
   // MARK: - Receiving keys
 
-  private static func receivingName(_ id: SecretID, _ publicKey: Digest) -> RecordName {
-    RecordName(table: "lifecycle", row: id.bytes + publicKey.bytes)
+  private static func receivingName(_ id: SecretID, _ digest: Digest) -> RecordName {
+    RecordName(table: "lifecycle", row: id.bytes + digest.bytes)
   }
 
-  /// The row of a receiving key, whose public half has 32 bytes.
+  /// The row of a receiving key.
   package func receivingKey(
-    _ secret: borrowing SecretBytes, publicKey: [UInt8], ofSecret id: SecretID, at time: Int64
+    _ secret: borrowing SecretBytes, named digest: Digest, ofSecret id: SecretID, at time: Int64
   ) throws(StoreError) -> LifecycleRecord {
-    let digest = try withSodium(try Digest(publicKey))
-    return LifecycleRecord(
+    LifecycleRecord(
       secretID: id, name: .init(.receivingKey, digest),
       content: try keys.seal(secret, Self.receivingName(id, digest)), addedAt: time)
   }

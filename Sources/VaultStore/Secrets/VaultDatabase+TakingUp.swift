@@ -150,8 +150,8 @@ extension VaultDatabase {
         SELECT 1 FROM fragments WHERE secret_id = secrets.id AND fragment_index = secrets.own_index AND complete = 1))
     """
 
-  static func ids(_ sql: String, _ db: Database) throws -> [SecretID] {
-    try db.rows(sql).compactMap { row in
+  static func ids(_ sql: String, _ db: Database, _ arguments: StatementArguments = []) throws -> [SecretID] {
+    try db.rows(sql, arguments).compactMap { row in
       let bytes = try StoredRow(row: row, what: "a secret").bytes(row.columnNames.first ?? "id")
       return try? SecretID(bytes)
     }

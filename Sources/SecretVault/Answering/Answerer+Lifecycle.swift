@@ -1,0 +1,127 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// What a peer asks and says about how secrets change hands. Who has proved a share, or has a place, hears all of it; what comes is
+/// taken from any peer, as each object says itself who made it.
+extension Answerer {
+  mutating func carryOut(_ step: LifecycleAnswerer.Step) async throws {
+    switch step {
+    case .answer(let question): try await answer(question)
+    case .take(let object): lifecycle.objects.append(object)
+    case .end(let end): try await keep(end)
+    case .drop: break
+    }
+  }
+
+  private mutating func answer(_ question: LifecycleRequest) async throws {
+    lifecycle = AnsweredLifecycle()
+    guard let tag = question.tag else { return try await nameplaces(question) }
+    let answerer = self
+    guard let known = try await offPool({ answerer.subject(question, tag) }) else {
+      exchanges.lifecycle.refused()
+      return try await reply(LifecycleEnd(request: question.request, refusal: .unavailable))
+    }
+    lifecycle.secret = known.circle.header.id
+    let marks = Set(question.known)
+    var own: Set<ObjectMark> = []
+    for object in known.objects {
+      let mark = try object.digest().mark
+      own.insert(mark)
+      guard known.mayHear, !marks.contains(mark) else { continue }
+      try await reply(LifecycleItem(request: question.request, kind: object.kind, bytes: try object.encoded()))
+    }
+    if let index = known.fragment {
+      // Behind the proof of a share, or for a row of a record: pieces of the own fragment may be asked for.
+      if (try? exchanges.release.released(request: question.request)) != nil {
+        releases.secrets[question.request] = (known.circle.header.id, index)
+      }
+    }
+    let wanted = marks.subtracting(own).sorted()
+    try await reply(LifecycleEnd(request: question.request, wanted: wanted))
+  }
+
+  /// The headers of the secrets in which the peer has a place.
+  private mutating func nameplaces(_ question: LifecycleRequest) async throws {
+    let answerer = self
+    let places = try await offPool { () -> [LifecycleObject] in
+      guard answerer.peer.introducer == nil else { return [] }
+      let former = try answerer.room.database.replacements().last { $0.new == answerer.peer.digest }?.old
+      return try answerer.room.circles.places(for: answerer.peer.digest).map { record in
+        .header(try answerer.room.directory.header(of: record), dealer: record.dealer, former: former)
+      }
+    }
+    for place in places {
+      try await reply(LifecycleItem(request: question.request, kind: .header, bytes: try place.encoded()))
+    }
+    try await reply(LifecycleEnd(request: question.request))
+  }
+
+  private struct Subject {
+    let circle: Circle
+    let mayHear: Bool
+    let objects: [LifecycleObject]
+    /// This device's fragment, if the peer may have its pieces.
+    let fragment: UInt8?
+  }
+
+  /// Nil for somebody who hears nothing, not even that there is such a secret.
+  private func subject(_ question: LifecycleRequest, _ tag: Digest) -> Subject? {
+    do {
+      guard let id = try room.circles.secret(tag: tag), let who = asker(about: id),
+        var circle = try room.circles.circle(of: id)
+      else { return nil }
+      let hasProved = try question.proof.map { try proves($0, question, tag, circle) } ?? false
+      let isIn = try hasProved || (who.introducer == nil && room.circles.hasPlace(who.digest, in: circle))
+      // Who can't be known to hold a share yet may hold one of an epoch of which nothing has been heard here.
+      guard isIn || question.proof != nil else { return nil }
+      let record = try room.database.secret(id)
+      if isIn, let record, record.ownIndex != nil {
+        try room.circles.sayHeld(record)
+        circle = try room.circles.circle(of: record)
+      }
+      let hasRow = circle.hasRow(who.digest) || hasProved
+      return Subject(
+        circle: circle, mayHear: isIn, objects: circle.objects(),
+        fragment: isIn && hasRow ? record?.ownIndex.flatMap { UInt8(exactly: $0) } : nil)
+    } catch {
+      room.core.logFault("what a secret's holders are can't be told: this device \(VaultCore.words(error))")
+      return nil
+    }
+  }
+
+  private func proves(
+    _ proof: LifecycleProof, _ question: LifecycleRequest, _ tag: Digest, _ circle: Circle
+  ) throws -> Bool {
+    guard let epoch = circle.epochs[proof.record], epoch.number == proof.number else { return false }
+    let exchange = PossessionExchange(
+      epoch, purpose: .lifecycle, prover: peer.digest, verifier: room.identity.keys.digest, kind: bindingKind,
+      binding: channel.handshakeHash,
+      nonce: try LifecycleRequest.challenge(binding: channel.handshakeHash, tag: tag, request: question.request))
+    let possession = Possession(
+      request: question.request, index: proof.index, salt: proof.salt, proof: proof.proof)
+    return (try? exchange.verify(possession, ownIndex: nil) { (index) throws(ProtocolError) in
+      try room.core.evaluations.evaluation(epoch, index)
+    }) != nil
+  }
+
+  /// Keeps what has come, all or nothing, and says so.
+  private mutating func keep(_ end: LifecycleEnd) async throws {
+    let (objects, secret) = (lifecycle.objects, lifecycle.secret)
+    lifecycle = AnsweredLifecycle()
+    let circles = room.circles
+    let refusal = try await offPool { () throws -> RefusalReason? in
+      guard let secret, !objects.isEmpty else { return nil }
+      do {
+        _ = try circles.take(objects, of: secret)
+        return nil
+      } catch let error as ProtocolError { throw error } catch StoreError.diskFull { return .diskFull } catch {
+        circles.core.logFault("what was said about a secret can't be kept: this device \(VaultCore.words(error))")
+        return .internalFailure
+      }
+    }
+    try await reply(LifecycleEnd(request: end.request, refusal: refusal))
+  }
+}

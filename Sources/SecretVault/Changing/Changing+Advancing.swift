@@ -1,0 +1,222 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// What follows from what is known about a secret's holders, step by step; each is durable before it counts.
+extension Changing {
+  /// Does what can be done without anybody else.
+  func advance(_ id: SecretID) async throws {
+    try await offPool { [self] in
+      if let record = try database.secret(id), record.ownIndex != nil { try circles.sayHeld(record) }
+      try answerWish(id)
+      try deal(id)
+      try makeRecords(id)
+      try forgetExpired(id)
+    }
+    try await takeOver(id)
+    try await offPool { [self] in
+      try erase(id)
+      try askUser(id)
+    }
+  }
+
+  private func answerWish(_ id: SecretID) throws {
+    guard let wish = try circles.wish(for: id), let circle = try circles.circle(of: id) else { return }
+    if wish.added.contains(identity.keys.digest) { try circles.sayWilling(circle.header) }
+    guard let circle = try circles.circle(of: id) else { return }
+    do { _ = try propose(id, wish, circle) } catch let error as VaultError where error.code == .usage {
+      core.logFault("the change of secret \(id)'s holders can't be proposed: \(error.reason)")
+    }
+  }
+
+  // MARK: - Dealing
+
+  /// Deals this device's share for what its user has agreed to, once a delay that is set for the secret has passed.
+  private func deal(_ id: SecretID) throws {
+    guard let circle = try circles.circle(of: id) else { return }
+    for (digest, proposal) in circle.open where !circle.hasDealt(identity.keys.digest, proposal: digest) {
+      guard let decision = try database.lifecycle(ofSecret: id).first(where: { $0.name == .init(.decision, digest) }),
+        decision.content == [1], try mayDeal(since: decision.addedAt, id), mistake(proposal, circle) == nil,
+        let parent = circle.epochs[proposal.parent], let held = try circles.share(of: parent)
+      else { continue }
+      let salt = parent.holders == nil ? held.salt.withUnsafeBytes { Array($0) } : nil
+      let made: (dealing: HolderDealing, boxes: [[UInt8]])
+      do { made = try HolderDealing.deal(held.share, salt: salt, proposal, parent, by: identity) } catch {
+        core.logFault("the share of secret \(id) can't be dealt anew: this device \(VaultCore.words(error))")
+        continue
+      }
+      let row = try circles.row(.dealing(made.dealing, boxes: made.boxes), of: id)
+      // A dealing of this device's that another process has made meanwhile counts.
+      guard try circles.circle(of: id)?.hasDealt(identity.keys.digest, proposal: digest) != true else { continue }
+      try database.changeLifecycle(ofSecret: id, adding: [row])
+      record(.shareDealt, secret: circle.header, detail: "for change \(proposal.number)")
+    }
+  }
+
+  private func mayDeal(since time: Int64, _ id: SecretID) throws -> Bool {
+    guard case .delay(let delay) = try consent.releaseRules(of: id).policy else { return true }
+    return environment.now() >= ReleaseConsent.sum(time, delay)
+  }
+
+  /// Why this device doesn't deal for a proposal, whatever its user says.
+  func mistake(_ proposal: Proposal, _ circle: Circle) -> String? {
+    guard proposal.expiresAt > environment.now() else { return "its time is over" }
+    guard proposal.number > circle.epochs.values.map(\.number).max() ?? 0 else {
+      return "this device knows a later change of the same secret"
+    }
+    for row in proposal.rows where !row.isKept && row.joining.keys.digest != identity.keys.digest {
+      guard let peer = try? database.peer(row.joining.keys.digest) else {
+        return "share \(row.index) would go to somebody who is no peer of this device"
+      }
+      guard peer.state == .proven else { return "\(peer.name) hasn't proved its keys to this device yet" }
+    }
+    return nil
+  }
+
+  // MARK: - Records
+
+  /// Puts the dealings of this device's own proposals into records.
+  private func makeRecords(_ id: SecretID) throws {
+    guard let circle = try circles.circle(of: id) else { return }
+    for (digest, proposal) in circle.open where proposal.asker.digest == identity.keys.digest {
+      guard let name = circle.possibleRecord(of: digest) else { continue }
+      _ = try circles.take([.record(name)], of: id)
+    }
+  }
+
+  /// Forgets proposals whose time is over and under which nothing has come about.
+  private func forgetExpired(_ id: SecretID) throws {
+    guard let circle = try circles.circle(of: id) else { return }
+    var names: Set<LifecycleRecord.Name> = []
+    for (digest, proposal) in circle.open where proposal.expiresAt <= environment.now() {
+      names.insert(.init(.proposal, digest))
+      names.insert(.init(.decision, digest))
+      for dealt in circle.dealings(of: digest).values { names.insert(.init(.dealing, try dealt.dealing.digest())) }
+    }
+    if !names.isEmpty { try database.changeLifecycle(ofSecret: id, removing: names) }
+  }
+
+  // MARK: - Taking over
+
+  /// Takes over this device's share of each record in which it has a row, beside older ones, and says that it has it.
+  private func takeOver(_ id: SecretID) async throws {
+    guard let circle = try circles.circle(of: id) else { return }
+    let own = Set(try circles.ownEpochs(id))
+    for (digest, change) in circle.changes.sorted(by: { $0.value.record.proposal.number < $1.value.record.proposal.number }) {
+      let proposal = change.record.proposal
+      guard !own.contains(proposal.number), let epoch = circle.epochs[digest],
+        let place = proposal.rows.firstIndex(where: { $0.joining.keys.digest == identity.keys.digest }),
+        let key = try circles.receivingKey(of: proposal.rows[place].joining)
+      else { continue }
+      let row = proposal.rows[place]
+      let boxes = try change.record.dealings.compactMap { dealing -> [UInt8]? in
+        let known = try circle.dealings[dealing.digest()]?.boxes ?? []
+        return known.indices.contains(place) ? known[place] : nil
+      }
+      guard boxes.count == change.record.dealings.count else { continue }
+      let share: HeldShare
+      do {
+        let taken = try change.record.takeOver(row, boxes: boxes, with: key, change.redistribution)
+        share = HeldShare(share: taken, salt: try SecretBytes(zeros: HolderRow.saltByteCount))
+      } catch {
+        recordOnce(circle.header, "change \(proposal.number): \(words(error, proposal, circle))")
+        continue
+      }
+      try await keep(share, of: epoch, row, proposal, circle)
+    }
+  }
+
+  private func recordOnce(_ header: SecretHeader, _ text: String) {
+    core.logFault("this device's new share of secret \(header.id) can't be taken over: \(text)")
+  }
+
+  private func words(_ error: any Error, _ proposal: Proposal, _ circle: Circle) -> String {
+    guard case ProtocolError.rejected(.invalidShares(let dealers))? = error as? ProtocolError else {
+      return VaultCore.words(error)
+    }
+    let names = (try? directory.peerNames()) ?? [:]
+    let cards = circle.epochs[proposal.parent].map { circle.holders(of: $0) } ?? [:]
+    let liars = dealers.map { index in cards[index].flatMap { names[$0] } ?? "the holder of share \(index)" }
+    return "what \(liars.joined(separator: ", ")) dealt is not what was promised"
+  }
+
+  private func keep(
+    _ share: HeldShare, of epoch: Epoch, _ row: Proposal.Row, _ proposal: Proposal, _ circle: Circle
+  ) async throws {
+    let header = circle.header
+    let index = Int(row.index)
+    var fragment: FragmentRecord?
+    if try database.fragment(of: header.id, index: index)?.isComplete != true {
+      guard let rebuilt = try await rebuildFragment(row.index, circle, proposal, share) else { return }
+      fragment = rebuilt
+    }
+    let dealer = Circles.header(try database.lifecycle(ofSecret: header.id))?.dealer
+    let secret = SecretRecord(
+      id: header.id, askTag: try AskTag.of(header.id), headerDigest: header.digest, header: header.bytes,
+      origin: .held, dealer: dealer ?? proposal.asker.digest,
+      description: header.description.isEmpty ? nil : header.description, kind: header.kind,
+      threshold: header.scheme.threshold, shareCount: header.scheme.shareCount, ownIndex: index,
+      createdAt: header.createdAt, receivedAt: environment.now())
+    let record = try HeldShare.record(share: share.share, salt: share.salt)
+    let ready = try circles.joiningRows(header.id, epoch.digest, index: row.index, salt: nil, named: epoch.digest)
+    let addition = fragment
+    do {
+      try await offPool { [self] in
+        try database.takeOver(
+          record, index: index, epoch: Int64(epoch.number), of: secret, fragment: addition, adding: ready)
+      }
+    } catch StoreError.alreadyExists {
+      // Another process was quicker, or this device stands elsewhere.
+      return
+    }
+    self.record(.shareTakenOver, secret: header, detail: "change \(epoch.number)")
+  }
+
+  // MARK: - Erasing
+
+  /// Erases shares older than those of a record that is complete and that its user has agreed to.
+  private func erase(_ id: SecretID) throws {
+    guard let circle = try circles.circle(of: id) else { return }
+    let own = try circles.ownEpochs(id)
+    guard own.count > 1, let complete = circle.held(own).last(where: { $0.holders != nil && circle.isComplete($0) }),
+      let change = circle.changes[complete.digest], own.contains(where: { $0 < complete.number }),
+      try circles.decision(on: change.name.proposal, of: id) == true
+    else { return }
+    let older = circle.epochs.values.filter { $0.number < complete.number }
+    var names = Set(older.map { LifecycleRecord.Name(.receivingKey, $0.digest) })
+    names.insert(.init(.receivingKey, try AskTag.of(id)))
+    try database.changeLifecycle(ofSecret: id, removing: names, erasingSharesBelow: Int64(complete.number))
+    record(.oldSharesErased, secret: circle.header, detail: "change \(complete.number) is complete")
+  }
+
+  // MARK: - Asking the user
+
+  /// Puts before the user what others have proposed: to deal, if nothing has come of it yet, and to erase older shares once it is complete.
+  private func askUser(_ id: SecretID) throws {
+    guard let circle = try circles.circle(of: id) else { return }
+    let now = environment.now()
+    for (digest, proposal) in circle.proposals where proposal.asker.digest != identity.keys.digest {
+      guard try circles.decision(on: digest, of: id) == nil, try isConcerned(proposal, digest, circle) else { continue }
+      try database.changeRequest(.change, of: proposal.asker.digest, secret: id, at: now) { row, counts in
+        guard row?.headerDigest != digest, counts.ofPeer < ReleaseConsent.limitOfPeer,
+          counts.all < ReleaseConsent.limit
+        else { return }
+        row = RequestRecord(
+          kind: .change, peer: proposal.asker.digest, secretID: id, headerDigest: digest, askedAt: now,
+          endsAt: circle.open[digest] == nil ? ReleaseConsent.sum(now, Consent.longestDecision) : proposal.expiresAt)
+      }
+    }
+  }
+
+  /// Whether this device has a share that its user may deal, or an older one that is to be erased.
+  private func isConcerned(_ proposal: Proposal, _ digest: Digest, _ circle: Circle) throws -> Bool {
+    let own = try circles.ownEpochs(circle.header.id)
+    if circle.open[digest] != nil {
+      guard let parent = circle.epochs[proposal.parent] else { return false }
+      return own.contains(parent.number) && proposal.expiresAt > environment.now()
+    }
+    return own.contains(proposal.number) && own.contains { $0 < proposal.number }
+  }
+}

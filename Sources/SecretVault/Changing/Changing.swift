@@ -1,0 +1,145 @@
+import PeerAuth
+package import ShamirKit
+import Sodium
+import Synchronization
+import VaultProtocol
+import VaultStore
+
+/// Changing who holds a secret, and how many of them are needed, while nobody ever puts it together.
+package final class Changing: Room {
+  package let core: VaultCore
+  let directory: Directory
+  let introductions: Introductions
+  let circles: Circles
+  let trust: TrustList
+  let links: Links
+  let consent: Consent
+  let recovering: Recovering
+  /// What was known here when each peer was told last.
+  let told = Mutex<[Told: Set<ObjectMark>]>([:])
+
+  struct Told: Hashable {
+    let peer: Digest
+    let secret: SecretID
+  }
+
+  /// Milliseconds for which a proposal can be agreed to.
+  static let proposalLifetime: Int64 = 31 * 86_400_000
+
+  init(
+    _ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ circles: Circles, _ trust: TrustList,
+    _ links: Links, _ consent: Consent, _ recovering: Recovering
+  ) {
+    self.core = core
+    self.directory = directory
+    self.introductions = introductions
+    self.circles = circles
+    self.trust = trust
+    self.links = links
+    self.consent = consent
+    self.recovering = recovering
+  }
+
+  // MARK: - Rounds
+
+  /// Does what there is to be done about a secret's holders, asks those who may know more, and does what follows from
+  /// that, until nothing new comes.
+  package func pursue(_ id: SecretID, asksAll: Bool = false) async throws {
+    for round in 0..<Self.roundLimit {
+      try Task.checkCancellation()
+      try await advance(id)
+      let isNews = await gather(id, asksAll: asksAll && round == 0)
+      guard isNews else { break }
+    }
+    try await advance(id)
+  }
+
+  private static let roundLimit = 8
+
+  /// All secrets about which something is under way.
+  package func pursueAll() async throws {
+    for id in try secretsUnderWay() {
+      do { try await pursue(id) } catch {
+        try Task.checkCancellation()
+        core.logFault("the holders of secret \(id) can't be changed: \(VaultError(error).reason)")
+      }
+    }
+  }
+
+  func secretsUnderWay() throws -> [SecretID] {
+    var ids = Set(try database.secretsWithLifecycle())
+    for replacement in try database.replacements() {
+      ids.formUnion(try database.secrets(concerning: replacement.old, limit: Circles.placeLimit))
+    }
+    return ids.sorted()
+  }
+
+  /// Asks whoever may know more of a secret's holders. Returns whether something new came.
+  func gather(_ id: SecretID, asksAll: Bool) async -> Bool {
+    do {
+      guard let circle = try circles.circle(of: id) else { return false }
+      let peers = try candidates(circle, asksAll: asksAll)
+      let marks = Set(try circle.objects().map { try $0.digest().mark })
+      let due = peers.filter { peer in
+        asksAll || told.withLock { $0[Told(peer: peer.digest, secret: id)] != marks }
+      }
+      let news = await limitedConcurrency(due, limit: Self.concurrency) { [self] peer in
+        await exchange(id, with: peer)
+      }
+      return news.contains(true)
+    } catch {
+      core.logFault("the holders of secret \(id) can't be asked: \(VaultError(error).reason)")
+      return false
+    }
+  }
+
+  private static let concurrency = 8
+
+  private func exchange(_ id: SecretID, with peer: PeerRecord) async -> Bool {
+    do {
+      let answer = try await links.ask(try asker(id), of: try directory.recipient(peer))
+      let marks = Set(try circles.circle(of: id)?.objects().map { try $0.digest().mark } ?? [])
+      told.withLock { $0[Told(peer: peer.digest, secret: id)] = marks }
+      return answer.isNews
+    } catch {
+      environment.log.debug("\(peer.name) \(VaultCore.words(error)) about the holders of secret \(id)")
+      return false
+    }
+  }
+
+  /// Proves the oldest share: that epoch is known to most.
+  func asker(_ id: SecretID, goesOn: Bool = false) throws -> LifecycleAsker {
+    var own: LifecycleAsker.OwnShare?
+    if let record = try database.secret(id) {
+      let circle = try circles.circle(of: record)
+      for epoch in circle.held(try circles.ownEpochs(id)) where own == nil {
+        guard let held = try circles.share(of: epoch) else { continue }
+        own = .init(
+          epoch: epoch, held: held, evaluation: try core.evaluations.evaluation(epoch, held.share.index))
+      }
+    }
+    return LifecycleAsker(circles: circles, id: id, own: own, goesOn: goesOn)
+  }
+
+  /// Who may know more, or is to hear of it: holders as far as they are known, and those who are to become ones.
+  private func candidates(_ circle: Circle, asksAll: Bool) throws -> [PeerRecord] {
+    let likely = try recovering.likelyHolders(circle.header)
+    var known = recovering.namedHolders(of: circle.header.id)
+    for epoch in circle.epochs.values { known.formUnion(circle.holders(of: epoch).values) }
+    for proposal in circle.proposals.values {
+      known.formUnion(proposal.rows.map(\.joining.keys.digest))
+      known.insert(proposal.asker.digest)
+    }
+    for replacement in try database.replacements() where try circles.concerns(replacement.old, circle) {
+      known.insert(replacement.new)
+    }
+    if let wish = try circles.wish(for: circle.header.id) { known.formUnion(wish.added) }
+    let labels = Set(circle.header.labels ?? [])
+    // Where few are known, anybody may be one.
+    let knowsFew = known.count < circle.header.scheme.threshold
+    return likely.filter { peer in
+      asksAll || knowsFew || known.contains(peer.digest) || labels.contains(peer.name)
+        || peer.signingKey == circle.header.dealerKey
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// Hears what a peer knows about how a secret changes hands, and says what this device does.
+struct LifecycleAsker: Asker {
+  let circles: Circles
+  let id: SecretID
+  /// Proves that this device may hear it; nil for who has no share yet.
+  let own: OwnShare?
+  /// Whether pieces of the peer's fragment are wanted in the same conversation.
+  var goesOn = false
+
+  struct OwnShare: Sendable {
+    let epoch: Epoch
+    let held: HeldShare
+    let evaluation: RistrettoPoint
+  }
+
+  struct Answer: Sendable {
+    /// Whether something was new here.
+    let isNews: Bool
+    let request: UInt64
+    let conversation: Conversation
+  }
+
+  var byteCount: UInt64 { 0 }
+  var behind: ConversationEnd { goesOn ? .inUse : .closed }
+
+  func ask(_ request: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> Answer {
+    try await conversation.require(.lifecycle)
+    let objects = try here { () throws in try circles.circle(of: id)?.objects() ?? [] }
+    var byMark: [ObjectMark: LifecycleObject] = [:]
+    for object in objects { byMark[try here { () throws in try object.digest().mark }] = object }
+    try await conversation.send(try question(request, byMark.keys.sorted(), conversation))
+    var heard = Heard(request: request)
+    let wanted = try await heard.toEnd(of: conversation)
+    let isNews = try here { () throws in try circles.take(heard.objects, of: id) }
+    for mark in wanted {
+      guard let object = byMark[mark] else { continue }
+      let bytes = try here { () throws in try object.encoded() }
+      try await conversation.send(LifecycleItem(request: request, kind: object.kind, bytes: bytes))
+    }
+    try await conversation.send(LifecycleEnd(request: request))
+    let end = try await conversation.receive(LifecycleEnd.self)
+    guard end.request == request else { throw .notAsked }
+    if let refusal = end.refusal { throw .refused(refusal) }
+    return Answer(isNews: isNews, request: request, conversation: conversation)
+  }
+
+  private func question(
+    _ request: UInt64, _ known: [ObjectMark], _ conversation: Conversation
+  ) throws(LinkFailure) -> LifecycleRequest {
+    do {
+      let tag = try AskTag.of(id)
+      let binding = conversation.session.handshakeHash
+      var proof: LifecycleProof?
+      if let own {
+        let exchange = PossessionExchange(
+          own.epoch, purpose: .lifecycle, prover: circles.identity.keys.digest,
+          verifier: conversation.recipient.keys.digest, binding: binding,
+          nonce: try LifecycleRequest.challenge(binding: binding, tag: tag, request: request))
+        let possession = try exchange.prove(
+          request: request, share: own.held.share, salt: own.held.salt, evaluation: own.evaluation)
+        proof = LifecycleProof(
+          record: own.epoch.digest, number: own.epoch.number, index: possession.index, salt: possession.salt,
+          proof: possession.proof)
+      }
+      return LifecycleRequest(request: request, tag: tag, proof: proof, known: known)
+    } catch {
+      throw LinkFailure(.local, "can't be shown a proof: this device's own share does not verify")
+    }
+  }
+}
+
+/// Hears in which secrets a peer has a place for this device.
+struct PlacesAsker: Asker {
+  struct Place: Sendable {
+    let header: SecretHeader
+    /// The card digest that the peer knows the dealer by.
+    let dealer: Digest
+    /// The card in whose place it has put this device.
+    let former: Digest?
+  }
+
+  var byteCount: UInt64 { 0 }
+
+  func ask(_ request: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> [Place] {
+    try await conversation.require(.lifecycle)
+    try await conversation.send(LifecycleRequest(request: request, tag: nil, proof: nil, known: []))
+    var heard = Heard(request: request)
+    _ = try await heard.toEnd(of: conversation)
+    try await conversation.send(LifecycleEnd(request: request))
+    let end = try await conversation.receive(LifecycleEnd.self)
+    guard end.request == request else { throw .notAsked }
+    return heard.objects.compactMap { object in
+      guard case .header(let header, let dealer, let former) = object else { return nil }
+      return Place(header: header, dealer: dealer, former: former)
+    }
+  }
+}
+
+/// What a peer says until its end.
+private struct Heard {
+  let request: UInt64
+  private(set) var objects: [LifecycleObject] = []
+  private var byteCount = 0
+
+  init(request: UInt64) { self.request = request }
+
+  /// Returns what the peer wants.
+  mutating func toEnd(of conversation: Conversation) async throws(LinkFailure) -> [ObjectMark] {
+    while true {
+      let received = try await conversation.receiveAny()
+      guard received.type == LifecycleItem.type.rawValue else {
+        let end = try conversation.parse(received, as: LifecycleEnd.self)
+        guard end.request == request else { throw .notAsked }
+        if let refusal = end.refusal { throw .refused(refusal) }
+        return end.wanted
+      }
+      let item = try conversation.parse(received, as: LifecycleItem.self)
+      byteCount += item.bytes.count
+      guard item.request == request, byteCount <= LifecycleAnswerer.byteLimit else { throw .notAsked }
+      do { objects.append(try LifecycleObject(item.kind, item.bytes)) } catch { throw LinkFailure(error) }
+    }
+  }
+}
+
+/// What this device can't do itself.
+private func here<Value>(_ body: () throws -> Value) throws(LinkFailure) -> Value {
+  do { return try body() } catch let error as ProtocolError { throw LinkFailure(error) } catch {
+    throw LinkFailure(local: error)
+  }
+}

@@ -1,0 +1,194 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import VaultProtocol
+
+/// What is known of how the sharing of one secret changes, verified: epochs, and what leads to others.
+struct Circle: Sendable {
+  /// Most proposals that wait for dealings, and most records that aren't complete.
+  static let limits = (proposals: 8, records: 16)
+
+  struct Dealt: Sendable {
+    let dealing: HolderDealing
+    let boxes: [[UInt8]]
+  }
+
+  struct Change: Sendable {
+    let name: RecordName
+    let record: SharingRecord
+    let parent: Digest
+    let redistribution: Redistribution
+  }
+
+  let header: SecretHeader
+  /// By their digests: the dealer's, and those that records have made.
+  private(set) var epochs: [Digest: Epoch]
+  private(set) var joinings: [Digest: Joining] = [:]
+  private(set) var proposals: [Digest: Proposal] = [:]
+  private(set) var dealings: [Digest: Dealt] = [:]
+  private(set) var changes: [Digest: Change] = [:]
+
+  init(_ header: SecretHeader) {
+    self.header = header
+    epochs = [header.digest: Epoch(header)]
+  }
+
+  // MARK: - What follows from it
+
+  /// Rows whose holders have said that they hold their share of an epoch, by index.
+  func ready(in epoch: Digest) -> [UInt8: Joining] {
+    var found: [UInt8: Joining] = [:]
+    for joining in joinings.values where joining.record == epoch && joining.index != 0 { found[joining.index] = joining }
+    return found
+  }
+
+  /// Whether so many hold their shares of an epoch that older ones aren't needed, even if t'−1 of them, or n'−t', lie.
+  func isComplete(_ epoch: Epoch) -> Bool {
+    guard let holders = epoch.holders else { return true }
+    return ready(in: epoch.digest).count >= min(holders.count, 2 * epoch.scheme.threshold - 1)
+  }
+
+  /// The epoch that counts among those of which this device has shares: the newest that is complete, or else the oldest.
+  func current(among numbers: [UInt32]) -> Epoch? {
+    let own = held(numbers)
+    return own.last(where: isComplete) ?? own.first
+  }
+
+  /// Those of these numbers that are known, in ascending order.
+  func held(_ numbers: [UInt32]) -> [Epoch] {
+    epochs.values.filter { numbers.contains($0.number) }.sorted { $0.number < $1.number }
+  }
+
+  /// Whether there is a later epoch than this, so that its shares are old.
+  func isOld(_ epoch: Epoch) -> Bool { epochs.values.contains { $0.number > epoch.number } }
+
+  /// Who has said where it stands in an epoch: those in its rows, or, of the dealer's, those whose joinings are known.
+  func holders(of epoch: Epoch) -> [UInt8: Digest] {
+    if let holders = epoch.holders { return holders }
+    var found: [UInt8: Digest] = [:]
+    for joining in joinings.values where joining.index != 0 {
+      if epoch.isHolder(joining.keys.digest, joining.index, salt: joining.salt) { found[joining.index] = joining.keys.digest }
+    }
+    return found
+  }
+
+  /// The newest joining of a holder of an epoch, for a row that it keeps.
+  func joining(of card: Digest, _ index: UInt8) -> Joining? {
+    joinings.values.filter { $0.keys.digest == card && $0.index == index }.max { number($0.record) < number($1.record) }
+  }
+
+  private func number(_ epoch: Digest) -> UInt32 { epochs[epoch]?.number ?? 0 }
+
+  /// The dealings of a proposal, by their dealers' indices.
+  func dealings(of proposal: Digest) -> [UInt8: Dealt] {
+    var found: [UInt8: Dealt] = [:]
+    for dealt in dealings.values where dealt.dealing.proposal == proposal { found[dealt.dealing.index] = dealt }
+    return found
+  }
+
+  /// Whether a card has a place in what is known: a share of some epoch, or a row of a record.
+  func hasRow(_ card: Digest) -> Bool { epochs.values.contains { $0.holders?.values.contains(card) == true } }
+
+  /// The proposals under which nothing has come about yet.
+  var open: [Digest: Proposal] {
+    let done = Set(changes.values.map(\.name.proposal))
+    return proposals.filter { !done.contains($0.key) }
+  }
+
+  /// A record of a proposal that has enough dealings, and of which there is none.
+  func possibleRecord(of proposal: Digest) -> RecordName? {
+    guard let known = proposals[proposal], let parent = epochs[known.parent] else { return nil }
+    let dealt = dealings(of: proposal).sorted { $0.key < $1.key }.prefix(parent.scheme.threshold)
+    guard dealt.count == parent.scheme.threshold, !changes.values.contains(where: { $0.name.proposal == proposal }) else {
+      return nil
+    }
+    let digests = dealt.compactMap { try? $0.value.dealing.digest() }
+    return digests.count == dealt.count ? RecordName(proposal: proposal, dealings: digests) : nil
+  }
+
+  // MARK: - What comes
+
+  /// Adds what fits to what is known. False if it is there already, something that it follows from is missing, or there
+  /// is no room for it. Throws if it contradicts what it follows from.
+  mutating func add(_ object: LifecycleObject) throws(ProtocolError) -> Bool {
+    let digest = try object.digest()
+    switch object {
+    case .header(let header, _, _):
+      guard header.digest == self.header.digest else { throw .inconsistentHeader("digest") }
+      return false
+    case .joining(let joining): return try add(joining, digest)
+    case .proposal(let proposal): return try add(proposal, digest)
+    case .dealing(let dealing, let boxes): return try add(Dealt(dealing: dealing, boxes: boxes), digest)
+    case .record(let name): return try add(name, digest)
+    }
+  }
+
+  private mutating func add(_ joining: Joining, _ digest: Digest) throws(ProtocolError) -> Bool {
+    guard joinings[digest] == nil else { return false }
+    guard joining.secret == header.id else { throw .foreignShare("secret") }
+    if joining.index == 0 {
+      guard joining.record == header.digest else { throw .foreignShare("record") }
+      // One a card.
+      guard !joinings.values.contains(where: { $0.index == 0 && $0.keys.digest == joining.keys.digest }) else { return false }
+    } else {
+      guard let epoch = epochs[joining.record] else { return false }
+      guard epoch.isHolder(joining.keys.digest, joining.index, salt: joining.salt) else { throw .foreignShare("row") }
+      // One a record: the first one is kept.
+      guard ready(in: epoch.digest)[joining.index] == nil else { return false }
+    }
+    joinings[digest] = joining
+    return true
+  }
+
+  private mutating func add(_ proposal: Proposal, _ digest: Digest) throws(ProtocolError) -> Bool {
+    guard proposals[digest] == nil, let parent = epochs[proposal.parent] else { return false }
+    _ = try proposal.check(parent)
+    guard open.count < Self.limits.proposals else { return false }
+    proposals[digest] = proposal
+    return true
+  }
+
+  private mutating func add(_ dealt: Dealt, _ digest: Digest) throws(ProtocolError) -> Bool {
+    guard let proposal = proposals[dealt.dealing.proposal], let parent = epochs[proposal.parent] else { return false }
+    if let known = dealings[digest] {
+      guard known.boxes.isEmpty, !dealt.boxes.isEmpty else { return false }
+    } else {
+      guard dealings(of: dealt.dealing.proposal)[dealt.dealing.index] == nil else { return false }
+      try dealt.dealing.verify(proposal, parent)
+    }
+    guard dealt.boxes.isEmpty || dealt.boxes.count == proposal.rows.count else { throw .foreignProposal("boxes") }
+    dealings[digest] = dealt
+    return true
+  }
+
+  private mutating func add(_ name: RecordName, _ digest: Digest) throws(ProtocolError) -> Bool {
+    guard changes[digest] == nil, let proposal = proposals[name.proposal], let parent = epochs[proposal.parent] else {
+      return false
+    }
+    let dealt = name.dealings.compactMap { dealings[$0]?.dealing }
+    guard dealt.count == name.dealings.count else { return false }
+    guard epochs.values.count(where: { !isComplete($0) }) < Self.limits.records else { return false }
+    let record = SharingRecord(proposal, dealt)
+    guard try record.digest() == digest else { throw .foreignProposal("record") }
+    let (epoch, redistribution) = try record.verified(after: parent)
+    changes[digest] = Change(name: name, record: record, parent: parent.digest, redistribution: redistribution)
+    epochs[digest] = epoch
+    return true
+  }
+
+  // MARK: - What others are told
+
+  /// All of it, each behind what it follows from.
+  func objects() -> [LifecycleObject] {
+    var objects: [LifecycleObject] = joinings.values.filter { $0.index == 0 }.map { .joining($0) }
+    for epoch in epochs.values.sorted(by: { $0.number < $1.number }) {
+      objects += ready(in: epoch.digest).sorted { $0.key < $1.key }.map { .joining($0.value) }
+      for (digest, proposal) in proposals where proposal.parent == epoch.digest {
+        objects.append(.proposal(proposal))
+        objects += dealings(of: digest).sorted { $0.key < $1.key }.map { .dealing($0.value.dealing, boxes: $0.value.boxes) }
+        objects += changes.values.filter { $0.name.proposal == digest }.map { .record($0.name) }
+      }
+    }
+    return objects
+  }
+}

@@ -1,0 +1,119 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import VaultProtocol
+import VaultStore
+
+/// Who may hear of how a secret changes hands without a share of it, and what this device says of its own.
+extension Circles {
+  /// Most secrets that are named to one card.
+  static let placeLimit = 1024
+
+  /// Whether a card has a place in a secret: a row of a record, one in a proposal by this device or that its user has
+  /// agreed to, or that of a device that it replaces by the word of this device's user.
+  func hasPlace(_ card: Digest, in circle: Circle) throws -> Bool {
+    if circle.hasRow(card) { return true }
+    for (digest, proposal) in circle.proposals where proposal.rows.contains(where: { $0.joining.keys.digest == card }) {
+      if proposal.asker.digest == identity.keys.digest || circle.hasDealt(identity.keys.digest, proposal: digest) {
+        return true
+      }
+    }
+    if try wish(for: circle.header.id)?.added.contains(card) == true { return true }
+    for replacement in try database.replacements() where replacement.new == card {
+      if try concerns(replacement.old, circle) { return true }
+    }
+    return false
+  }
+
+  /// Whether somebody has dealt a secret or is known here to hold a share of it.
+  func concerns(_ card: Digest, _ circle: Circle) throws -> Bool {
+    if circle.epochs.values.contains(where: { circle.holders(of: $0).values.contains(card) }) { return true }
+    return try database.secrets(concerning: card, limit: Self.placeLimit).contains(circle.header.id)
+  }
+
+  /// The headers of secrets in which a card has a place.
+  func places(for card: Digest) throws -> [SecretRecord] {
+    var ids: Set<SecretID> = []
+    let replaced = try database.replacements().filter { $0.new == card }.map(\.old)
+    for old in replaced { ids.formUnion(try database.secrets(concerning: old, limit: Self.placeLimit)) }
+    for id in try database.secretsWithLifecycle() where !ids.contains(id) {
+      guard let circle = try circle(of: id) else { continue }
+      if try hasPlace(card, in: circle) { ids.insert(id) }
+    }
+    return try ids.sorted().prefix(Self.placeLimit).compactMap { id in try database.secret(id) }
+      .filter { $0.ownIndex != nil }
+  }
+
+  // MARK: - Joinings
+
+  /// Says of each share of a known epoch that this device holds it, unless that is said already.
+  func sayHeld(_ record: SecretRecord) throws {
+    let circle = try circle(of: record)
+    for epoch in circle.held(try ownEpochs(record.id)) {
+      let said = circle.ready(in: epoch.digest).values.contains { $0.keys.digest == identity.keys.digest }
+      guard !said, let held = try share(of: epoch) else { continue }
+      let salt = epoch.holders == nil ? held.salt.withUnsafeBytes { Array($0) } : nil
+      let rows = try joiningRows(record.id, epoch.digest, index: held.share.index, salt: salt, named: epoch.digest)
+      try database.changeLifecycle(ofSecret: record.id, adding: rows, unlessThere: rows.first?.name)
+    }
+  }
+
+  /// Says that this device would take a share of a secret of which it has the header: its user has said so.
+  func sayWilling(_ header: SecretHeader) throws {
+    let name: Digest
+    do { name = try AskTag.of(header.id) } catch { throw VaultError(.other, "no key could be made") }
+    let rows = try joiningRows(header.id, header.digest, index: 0, salt: nil, named: name)
+    try database.changeLifecycle(ofSecret: header.id, adding: rows, unlessThere: rows.first?.name)
+  }
+
+  /// A receiving key and the joining that names it. There is one of each name.
+  func joiningRows(
+    _ id: SecretID, _ record: Digest, index: UInt8, salt: [UInt8]?, named name: Digest
+  ) throws -> [LifecycleRecord] {
+    do {
+      let key = try AgreementKeyPair.generate()
+      let joining = try Joining.sign(
+        secret: id, record: record, index: index, salt: salt, receivingKey: key.publicKey, by: identity)
+      let secret = try key.secretCopy()
+      return [
+        try database.receivingKey(secret, named: name, ofSecret: id, at: environment.now()),
+        try row(.joining(joining), of: id),
+      ]
+    } catch { throw VaultError(known: error) ?? VaultError(.other, "a key for the next share can't be made: \(error)") }
+  }
+
+  /// The receiving key of this device that a joining names; nil if it isn't here, as after a backup was put back.
+  func receivingKey(of joining: Joining) throws -> AgreementKeyPair? {
+    guard joining.keys.digest == identity.keys.digest else { return nil }
+    for row in try database.lifecycle(ofSecret: joining.secret) where row.name.kind == .receivingKey {
+      let key: AgreementKeyPair
+      do { key = try AgreementKeyPair(secret: try database.open(row)) } catch { continue }
+      if key.publicKey == joining.receivingKey { return key }
+    }
+    return nil
+  }
+
+  // MARK: - What the user wants
+
+  func wish(for id: SecretID) throws -> Wish? {
+    for row in try database.lifecycle(ofSecret: id) where row.name.kind == .wish {
+      return try? Wish.decode(row.content, limit: Wish.byteLimit)
+    }
+    return nil
+  }
+
+  /// Nil for a proposal that the user hasn't decided about.
+  func decision(on proposal: Digest, of id: SecretID) throws -> Bool? {
+    for row in try database.lifecycle(ofSecret: id) where row.name == .init(.decision, proposal) {
+      return row.content == [1]
+    }
+    return nil
+  }
+}
+
+extension Circle {
+  /// Whether a card's dealing for a proposal is here.
+  func hasDealt(_ card: Digest, proposal: Digest) -> Bool {
+    dealings(of: proposal).values.contains { $0.dealing.keys.digest == card }
+  }
+}

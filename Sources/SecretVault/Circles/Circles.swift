@@ -1,0 +1,131 @@
+import ShamirKit
+import Sodium
+import Synchronization
+import VaultProtocol
+import VaultStore
+
+/// How secrets have changed hands: what is known of it, verified.
+package final class Circles: Room {
+  package let core: VaultCore
+  let directory: Directory
+  let introductions: Introductions
+  private let verified = Mutex<[SecretID: (names: [LifecycleRecord.Name], circle: Circle)]>([:])
+  private static let cacheLimit = 64
+
+  init(_ core: VaultCore, _ directory: Directory, _ introductions: Introductions) {
+    self.core = core
+    self.directory = directory
+    self.introductions = introductions
+  }
+
+  func circle(of record: SecretRecord) throws -> Circle {
+    try circle(directory.header(of: record), try database.lifecycle(ofSecret: record.id))
+  }
+
+  /// The same of a secret that this device holds nothing of yet; nil if it knows nothing of it.
+  func circle(of id: SecretID) throws -> Circle? {
+    if let record = try database.secret(id) { return try circle(of: record) }
+    let rows = try database.lifecycle(ofSecret: id)
+    guard let header = Self.header(rows)?.header else { return nil }
+    return try circle(header, rows)
+  }
+
+  /// The secret that a request names by its tag, if this device holds it or is to take a share of it.
+  func secret(tag: Digest) throws -> SecretID? {
+    if let record = try database.secret(askTag: tag) { return record.id }
+    for id in try database.secretsWithLifecycle() where try AskTag.of(id) == tag { return id }
+    return nil
+  }
+
+  /// The header that somebody has handed this device of a secret that it is to take a share of, and the dealer's card digest as it was told.
+  static func header(_ rows: [LifecycleRecord]) -> (header: SecretHeader, dealer: Digest)? {
+    for row in rows where row.name.kind == .header {
+      if case .header(let header, let dealer, _)? = try? LifecycleObject(.header, row.content) { return (header, dealer) }
+    }
+    return nil
+  }
+
+  private func circle(_ header: SecretHeader, _ rows: [LifecycleRecord]) throws -> Circle {
+    guard !rows.isEmpty else { return Circle(header) }
+    let names = rows.map(\.name)
+    if let known = verified.withLock({ $0[header.id] }), known.names == names { return known.circle }
+    var circle = Circle(header)
+    var rest = rows.compactMap(Self.object)
+    // Each may follow from others that came after it.
+    while true {
+      var left: [LifecycleObject] = []
+      for object in rest {
+        // What was verified when it came, and doesn't any more, is left out.
+        if (try? circle.add(object)) == false { left.append(object) }
+      }
+      guard left.count < rest.count else { break }
+      rest = left
+    }
+    verified.withLock { verified in
+      if verified.count >= Self.cacheLimit { verified.removeAll() }
+      verified[header.id] = (names, circle)
+    }
+    return circle
+  }
+
+  static func object(_ row: LifecycleRecord) -> LifecycleObject? {
+    guard let kind = LifecycleObject.Kind(rawValue: row.name.kind.rawValue) else { return nil }
+    return try? LifecycleObject(kind, row.content)
+  }
+
+  /// Keeps what fits to what is known of a secret, in one transaction. Returns whether something was new.
+  /// Throws ``ProtocolError`` if something contradicts what it follows from: then nothing of it is kept.
+  func take(_ objects: [LifecycleObject], of id: SecretID) throws -> Bool {
+    guard var circle = try circle(of: id) else { return false }
+    var added: [LifecycleRecord] = []
+    for object in objects where try circle.add(object) { added.append(try row(object, of: id)) }
+    guard !added.isEmpty else { return false }
+    try database.changeLifecycle(ofSecret: id, adding: added)
+    return true
+  }
+
+  func row(_ object: LifecycleObject, of id: SecretID) throws -> LifecycleRecord {
+    guard let kind = LifecycleRecord.Kind(rawValue: object.kind.rawValue) else {
+      throw VaultError(.other, "this can't be kept about a secret")
+    }
+    return LifecycleRecord(
+      secretID: id, name: .init(kind, try object.digest()), content: try object.encoded(), addedAt: environment.now())
+  }
+
+  // MARK: - Shares
+
+  /// The numbers of the epochs of which this device has shares.
+  func ownEpochs(_ id: SecretID) throws -> [UInt32] {
+    try database.epochs(ofSecret: id).compactMap { UInt32(exactly: $0) }
+  }
+
+  /// The epochs of which this device has shares, that which counts first and then the others, newest first.
+  func usableEpochs(of record: SecretRecord) throws -> [Epoch] {
+    let numbers = try ownEpochs(record.id)
+    // What has never changed, as most secrets, needs no look at what has.
+    if numbers == [0], try !hasChanged(record.id) { return [Epoch(try directory.header(of: record))] }
+    let circle = try circle(of: record)
+    guard let current = circle.current(among: numbers) else { return [] }
+    return [current] + circle.held(numbers).reversed().filter { $0.digest != current.digest }
+  }
+
+  /// This device's share of an epoch, which verifies; nil if there is none.
+  func share(of epoch: Epoch) throws -> HeldShare? {
+    guard let stored = try database.share(ofSecret: epoch.secret, epoch: Int64(epoch.number)) else { return nil }
+    let held = try HeldShare(index: stored.index, record: stored.bytes, of: epoch.secret.description)
+    try held.share.verify(against: epoch.commitments)
+    return held
+  }
+
+  func hasChanged(_ id: SecretID) throws -> Bool { try database.hasRecords(ofSecret: id) }
+
+  /// The epoch that a request names exactly, if this device has its share; and whether there is a later one.
+  func epoch(_ digest: Digest, _ number: UInt32, of record: SecretRecord) throws -> (epoch: Epoch, isOld: Bool)? {
+    let isFirst = digest == record.headerDigest && number == 0
+    guard try isFirst || hasChanged(record.id) else { return nil }
+    if isFirst, try !hasChanged(record.id) { return (Epoch(try directory.header(of: record)), false) }
+    let circle = try circle(of: record)
+    guard let epoch = circle.epochs[digest], epoch.number == number else { return nil }
+    return (epoch, circle.isOld(epoch))
+  }
+}
