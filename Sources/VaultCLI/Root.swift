@@ -45,7 +45,7 @@ struct Root: AsyncParsableCommand {
       subcommands: [
         ShareCommand.self, NoteCommand.self, PasswordCommand.self, ContactCommand.self, ListCommand.self,
         InfoCommand.self, RecoverCommand.self, UnlockCommand.self, LockCommand.self, RetryCommand.self,
-        CheckCommand.self, ReshareCommand.self, DeleteCommand.self,
+        CheckCommand.self, SecretCommand.self, ReshareCommand.self, DeleteCommand.self,
       ]),
     CommandGroup(
       name: "Messages",

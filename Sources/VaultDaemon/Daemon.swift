@@ -32,6 +32,7 @@ package final class Daemon: Sendable {
     let services: [any Service] = [
       DaemonTask { await vault.sharing.runOutbox() },
       DaemonTask { await vault.checking.runDrills() },
+      DaemonTask { await vault.changing.runChanges() },
       DaemonTask { await GroupRounds(vault).run() },
       DaemonTask { await vault.answering.runMessages() },
       DaemonTask { await vault.meetings.runMeetings { await NearbyPeople.names(vault) } },

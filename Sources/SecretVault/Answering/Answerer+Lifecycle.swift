@@ -21,6 +21,10 @@ extension Answerer {
     guard let tag = question.tag else { return try await nameplaces(question) }
     let answerer = self
     guard let known = try await offPool({ answerer.subject(question, tag) }) else {
+      if try await offPool({ try answerer.mayInvite(question, tag) }) {
+        lifecycle.invitation = tag
+        return try await reply(LifecycleEnd(request: question.request, wanted: question.known))
+      }
       exchanges.lifecycle.refused()
       return try await reply(LifecycleEnd(request: question.request, refusal: .unavailable))
     }
@@ -41,6 +45,12 @@ extension Answerer {
     }
     let wanted = marks.subtracting(own).sorted()
     try await reply(LifecycleEnd(request: question.request, wanted: wanted))
+  }
+
+  /// Whether a peer may say that this device shall take a share of a secret of which it knows nothing.
+  private func mayInvite(_ question: LifecycleRequest, _ tag: Digest) throws -> Bool {
+    guard peer.introducer == nil, question.proof != nil else { return false }
+    return try room.circles.secret(tag: tag) == nil
   }
 
   /// The headers of the secrets in which the peer has a place.
@@ -109,12 +119,13 @@ extension Answerer {
 
   /// Keeps what has come, all or nothing, and says so.
   private mutating func keep(_ end: LifecycleEnd) async throws {
-    let (objects, secret) = (lifecycle.objects, lifecycle.secret)
+    let (objects, known, invitation) = (lifecycle.objects, lifecycle.secret, lifecycle.invitation)
     lifecycle = AnsweredLifecycle()
-    let circles = room.circles
+    let (circles, peer) = (room.circles, peer)
     let refusal = try await offPool { () throws -> RefusalReason? in
-      guard let secret, !objects.isEmpty else { return nil }
       do {
+        let secret = try known ?? invitation.flatMap { try circles.invited(by: peer, $0, objects) }
+        guard let secret, !objects.isEmpty else { return nil }
         _ = try circles.take(objects, of: secret)
         return nil
       } catch let error as ProtocolError { throw error } catch StoreError.diskFull { return .diskFull } catch {

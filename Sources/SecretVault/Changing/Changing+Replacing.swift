@@ -2,7 +2,7 @@ package import PeerAuth
 import ShamirKit
 import Sodium
 import VaultProtocol
-package import VaultStore
+import VaultStore
 
 /// A friend's lost device, and one's own.
 extension Changing {

@@ -16,12 +16,27 @@ package final class Changing: Room {
   let consent: Consent
   let recovering: Recovering
   /// What was known here when each peer was told last.
-  let told = Mutex<[Told: Set<ObjectMark>]>([:])
+  private let told = Mutex<[Told: Telling]>([:])
 
-  struct Told: Hashable {
+  private struct Told: Hashable {
     let peer: Digest
     let secret: SecretID
   }
+
+  private struct Telling {
+    /// What was known here when the peer was told last; nil if it never was.
+    var marks: Set<ObjectMark>?
+    var failures = 0
+    /// Milliseconds of the monotonic clock before which it isn't asked again.
+    var notBefore = 0.0
+
+    /// Whether there is news for the peer, or it may have some.
+    func isDue(_ known: Set<ObjectMark>, at now: Double) -> Bool { now >= notBefore || (marks != nil && marks != known) }
+  }
+
+  /// Milliseconds after which a peer that couldn't be asked is asked again, at first and at most; and one that could, while
+  /// something is under way.
+  private static let pauses = (first: 5_000.0, longest: 3_600_000.0, usual: 600_000.0)
 
   /// Milliseconds for which a proposal can be agreed to.
   static let proposalLifetime: Int64 = 31 * 86_400_000
@@ -40,7 +55,25 @@ package final class Changing: Room {
     self.recovering = recovering
   }
 
+  /// Goes on with what the user has just agreed to.
+  package func agreed(_ request: VaultRequest) async throws -> ChangeStatus? {
+    guard let id = SecretID(named: request.secret) else { return nil }
+    try await pursue(id)
+    return try status(of: id)
+  }
+
   // MARK: - Rounds
+
+  /// Goes on with changes until the task is cancelled: the daemon's part.
+  package func runChanges() async {
+    while !Task.isCancelled {
+      let seen = core.pulse.count
+      do { try await pursueAll() } catch {
+        if !Task.isCancelled { core.logFault("changes of holders can't be gone on with: \(VaultError(error).reason)") }
+      }
+      do { try await core.wait(since: seen, atMost: .seconds(60)) } catch { return }
+    }
+  }
 
   /// Does what there is to be done about a secret's holders, asks those who may know more, and does what follows from
   /// that, until nothing new comes.
@@ -80,8 +113,9 @@ package final class Changing: Room {
       guard let circle = try circles.circle(of: id) else { return false }
       let peers = try candidates(circle, asksAll: asksAll)
       let marks = Set(try circle.objects().map { try $0.digest().mark })
+      let now = environment.monotonic()
       let due = peers.filter { peer in
-        asksAll || told.withLock { $0[Told(peer: peer.digest, secret: id)] != marks }
+        asksAll || told.withLock { $0[Told(peer: peer.digest, secret: id)]?.isDue(marks, at: now) ?? true }
       }
       let news = await limitedConcurrency(due, limit: Self.concurrency) { [self] peer in
         await exchange(id, with: peer)
@@ -97,14 +131,34 @@ package final class Changing: Room {
 
   private func exchange(_ id: SecretID, with peer: PeerRecord) async -> Bool {
     do {
-      let answer = try await links.ask(try asker(id), of: try directory.recipient(peer))
+      var asker = try asker(id)
+      asker.invitation = try invitation(id, peer.digest)
+      let answer = try await links.ask(asker, of: try directory.recipient(peer))
       let marks = Set(try circles.circle(of: id)?.objects().map { try $0.digest().mark } ?? [])
-      told.withLock { $0[Told(peer: peer.digest, secret: id)] = marks }
+      let again = environment.monotonic() + Self.pauses.usual
+      told.withLock { $0[Told(peer: peer.digest, secret: id)] = Telling(marks: marks, notBefore: again) }
       return answer.isNews
     } catch {
+      let now = environment.monotonic()
+      told.withLock { told in
+        var telling = told[Told(peer: peer.digest, secret: id)] ?? Telling()
+        telling.failures = min(telling.failures + 1, 16)
+        telling.marks = nil
+        telling.notBefore = now + min(Self.pauses.longest, Self.pauses.first * Double(1 << (telling.failures - 1)))
+        told[Told(peer: peer.digest, secret: id)] = telling
+      }
       environment.log.debug("\(peer.name) \(VaultCore.words(error)) about the holders of secret \(id)")
       return false
     }
+  }
+
+  /// The header of the secret, for somebody who is to take a share of it.
+  private func invitation(_ id: SecretID, _ card: Digest) throws -> LifecycleObject? {
+    guard let wish = try circles.wish(for: id), wish.added.contains(card), let record = try database.secret(id) else {
+      return nil
+    }
+    let former = wish.places.first { $0.value == card }?.key
+    return .header(try directory.header(of: record), dealer: record.dealer, former: former)
   }
 
   /// Proves the oldest share: that epoch is known to most.

@@ -10,6 +10,8 @@ struct LifecycleAsker: Asker {
   let id: SecretID
   /// Proves that this device may hear it; nil for who has no share yet.
   let own: OwnShare?
+  /// What tells the peer of the secret, where it is to take a share of it.
+  var invitation: LifecycleObject?
   /// Whether pieces of the peer's fragment are wanted in the same conversation.
   var goesOn = false
 
@@ -31,15 +33,16 @@ struct LifecycleAsker: Asker {
 
   func ask(_ request: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> Answer {
     try await conversation.require(.lifecycle)
-    let objects = try here { () throws in try circles.circle(of: id)?.objects() ?? [] }
+    let objects = try here { () throws in [invitation].compactMap(\.self) + (try circles.circle(of: id)?.objects() ?? []) }
     var byMark: [ObjectMark: LifecycleObject] = [:]
     for object in objects { byMark[try here { () throws in try object.digest().mark }] = object }
     try await conversation.send(try question(request, byMark.keys.sorted(), conversation))
     var heard = Heard(request: request)
     let wanted = try await heard.toEnd(of: conversation)
     let isNews = try here { () throws in try circles.take(heard.objects, of: id) }
-    for mark in wanted {
-      guard let object = byMark[mark] else { continue }
+    let isWanted = Set(wanted)
+    for object in objects {
+      guard isWanted.contains(try here { () throws in try object.digest().mark }) else { continue }
       let bytes = try here { () throws in try object.encoded() }
       try await conversation.send(LifecycleItem(request: request, kind: object.kind, bytes: bytes))
     }

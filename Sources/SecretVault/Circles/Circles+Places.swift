@@ -44,6 +44,32 @@ extension Circles {
       .filter { $0.ownIndex != nil }
   }
 
+  // MARK: - Invitations
+
+  /// Most secrets of which one peer may ask this device to take a share at the same time.
+  private static let invitationLimit = 8
+
+  /// Keeps the header of a secret of which a peer says that this device shall hold a share, and asks the user. Nil if
+  /// there is none, or no room for it.
+  func invited(by peer: PeerRecord, _ tag: Digest, _ objects: [LifecycleObject]) throws -> SecretID? {
+    for case .header(let header, let dealer, let former) in objects where try AskTag.of(header.id) == tag {
+      let now = environment.now()
+      let kept = try database.changeRequest(.change, of: peer.digest, secret: header.id, at: now) { row, counts in
+        guard row == nil, counts.ofPeer < Self.invitationLimit, counts.all < ReleaseConsent.limit else { return }
+        row = RequestRecord(
+          kind: .change, peer: peer.digest, secretID: header.id, headerDigest: header.digest,
+          description: header.description, byteCount: Int64(clamping: header.dispersal.fragmentByteCount),
+          askedAt: now, endsAt: ReleaseConsent.sum(now, ReleaseConsent.askedLifetime))
+      }
+      guard kept != nil else { return nil }
+      try database.changeLifecycle(
+        ofSecret: header.id, adding: [row(.header(header, dealer: dealer, former: former), of: header.id)])
+      record(.changeRequested, peer: peer, secret: header, detail: "asks whether this device takes a share of it")
+      return header.id
+    }
+    return nil
+  }
+
   // MARK: - Joinings
 
   /// Says of each share of a known epoch that this device holds it, unless that is said already.

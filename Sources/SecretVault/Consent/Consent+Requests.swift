@@ -63,7 +63,12 @@ extension Consent {
   /// A yes to a change holds for its proposal alone; a no until there is a yes, or a dealing is out.
   private func note(_ request: RequestRecord, isApproved: Bool) throws {
     let (id, proposal) = (request.secretID, request.headerDigest)
-    guard let circle = try circles.circle(of: id), circle.proposals[proposal] != nil else {
+    let known = try circles.circle(of: id)
+    if let known, known.header.digest == proposal {
+      if isApproved { return try circles.sayWilling(known.header) }
+      return try database.changeLifecycle(ofSecret: id, removing: [.init(.header, proposal)])
+    }
+    guard let circle = known, circle.proposals[proposal] != nil else {
       throw VaultError(.notFound, "what request \(request.id) is about is not here any more")
     }
     guard isApproved || !circle.hasDealt(identity.keys.digest, proposal: proposal) else {
@@ -190,7 +195,7 @@ extension Consent {
     let peer = try asker(row)
     let change = row.kind == .change ? try circles.summary(of: row.headerDigest, secret: row.secretID) : nil
     // Holders may be strangers to one another; what they propose says itself who made it.
-    guard peer != nil || change != nil, row.kind != .change || change != nil else { return nil }
+    guard peer != nil || change != nil else { return nil }
     let secret = try database.secret(row.secretID)
     let state: VaultRequest.State =
       switch row.state {
@@ -202,7 +207,7 @@ extension Consent {
     return VaultRequest(
       id: row.id, kind: Self.kind(row.kind), peer: peer?.name ?? "a holder unknown here",
       fingerprint: fingerprint(of: row.peer),
-      secret: row.secretID.description, description: row.kind == .deposit ? row.description : secret?.description,
+      secret: row.secretID.description, description: row.description ?? secret?.description,
       byteCount: row.byteCount.map { UInt64(max(0, $0)) }, state: state, askedAt: row.askedAt,
       releasesAt: row.state == .waiting ? row.delay.map { ReleaseConsent.sum(row.startedAt, $0) } : nil,
       endsAt: row.endsAt, change: change)

@@ -17,7 +17,7 @@ struct PeerCommand: AsyncParsableCommand {
       """,
     subcommands: [
       PeerAddCommand.self, PeerListCommand.self, PeerShowCommand.self, PeerRenameCommand.self, PeerAddressCommand.self,
-      PeerRemoveCommand.self, PeerAcceptCommand.self, PeerPingCommand.self,
+      PeerReplaceCommand.self, PeerRemoveCommand.self, PeerAcceptCommand.self, PeerPingCommand.self,
     ])
 
   @OptionGroup var global: GlobalOptions

@@ -12,7 +12,8 @@ struct RequestsCommand: AsyncParsableCommand {
       A 'release' is a peer that has proved that it holds a share and wants yours,
       where 'vault policy' says ask or delay. A 'deposit' is a share that a peer
       wants to leave here, while the setting 'confirm-sharing' is on; its sender
-      waits.
+      waits. A 'change' is one of who holds a secret: its sentence says who leaves,
+      who comes, and who can open it from then on.
 
       Examples: vault requests
                 vault requests approve 3
@@ -33,7 +34,12 @@ struct RequestsListCommand: OpenedCommand {
   func run(_ vault: Vault, _ console: Console) async throws {
     let requests = try vault.consent.requests()
     if requests.isEmpty { console.note("nobody asks for anything") }
-    try console.result(requests.isEmpty ? [] : Self.table(requests).lines, json: .array(requests.map(\.json)))
+    var lines = requests.isEmpty ? [] : Self.table(requests).lines
+    for request in requests {
+      guard let change = request.change else { continue }
+      lines.append("\(request.id): \(Printable.escape(change.sentence))")
+    }
+    try console.result(lines, json: .array(requests.map(\.json)))
   }
 
   static func table(_ requests: [VaultRequest]) -> TextTable {
@@ -51,6 +57,9 @@ struct RequestsListCommand: OpenedCommand {
     switch request.kind {
     case .release: "your share"
     case .deposit: "to leave a share" + (request.byteCount.map { " (\(Measures.size($0)))" } ?? "")
+    case .change where request.change == nil:
+      "you to hold a share" + (request.byteCount.map { " (\(Measures.size($0)))" } ?? "")
+    case .change: request.change?.isMade == true ? "your older share erased" : "other holders"
     }
   }
 
@@ -74,7 +83,8 @@ struct RequestsApproveCommand: OpenedCommand {
       A release: this peer gets your share of this secret whenever it proves that it
       holds one, for 24 hours or as long as --for says; other peers and other secrets
       are not meant. Make sure that it really is the peer who asks: call, and compare
-      the fingerprint. A deposit: the share is kept.
+      the fingerprint. A deposit: the share is kept. A change: your device deals its
+      share to the new holders, and erases its older one once enough have theirs.
 
       Example: vault requests approve 3 --for 2h
       """)
@@ -96,6 +106,10 @@ struct RequestsApproveCommand: OpenedCommand {
         "\(request.peer) (\(request.fingerprint)) gets your share of "
           + "\(ShareReporter.name(request.description, id: request.secret)) until \(Timestamp.second(request.endsAt))")
     case .deposit: console.note("the share of \(request.peer) (\(request.fingerprint)) is kept")
+    case .change:
+      if let change = request.change { console.note(change.sentence) }
+      guard let status = try await vault.changing.agreed(request) else { break }
+      for line in ChangeText.lines(status) { console.note(line) }
     }
     if console.json { try console.result(request.json) }
   }
@@ -108,7 +122,8 @@ struct RequestsRefuseCommand: OpenedCommand {
     discussion: """
       A release: this peer doesn't get your share of this secret for 24 hours, or as
       long as --for says, whatever the policy; also if it would be released after its
-      delay. A deposit: the share is refused and discarded.
+      delay. A deposit: the share is refused and discarded. A change: your device
+      deals nothing and keeps its share.
 
       Example: vault requests refuse 3 --for 4w
       """)
@@ -130,6 +145,7 @@ struct RequestsRefuseCommand: OpenedCommand {
         "\(request.peer) doesn't get your share of \(ShareReporter.name(request.description, id: request.secret)) "
           + "before \(Timestamp.second(request.endsAt))")
     case .deposit: console.note("the share of \(request.peer) is refused")
+    case .change: console.note("this device keeps its share as it is, and deals nothing")
     }
     if console.json { try console.result(request.json) }
   }

@@ -7,7 +7,7 @@ extension VaultRequest {
       "secret": .string(secret), "description": JSONValue(description),
       "bytes": byteCount.map { JSONValue($0) } ?? .null, "state": .string(state.rawValue),
       "askedAt": .string(Timestamp.exact(askedAt)), "releasesAt": JSONValue(releasesAt.map { Timestamp.exact($0) }),
-      "endsAt": .string(Timestamp.exact(endsAt)),
+      "endsAt": .string(Timestamp.exact(endsAt)), "change": change?.json ?? .null,
     ]
   }
 }

@@ -1,0 +1,106 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import Testing
+import VaultProtocol
+import VaultStore
+
+@testable import SecretVault
+
+/// A secret of ada's, held by her, ben and cleo, and others who may come.
+struct ChangingCircle {
+  let world: TestWorld
+  let content = randomBytes(200_000)
+  let id: SecretID
+
+  init(_ count: Int = 4, threshold: Int = 2, holders: [Int] = [1, 2], keepsOwnShare: Bool = true) async throws {
+    world = try TestWorld(count)
+    try await world.prove()
+    let report = try await world.share(
+      content, threshold: threshold, to: holders, description: "letter", keepsOwnShare: keepsOwnShare)
+    id = try #require(SecretID(named: report.id))
+    for member in 1..<count { try await world.prove(by: member) }
+  }
+
+  func vault(_ member: Int) -> Vault { world[member].vault }
+
+  /// Everybody named does what there is to do, until nothing changes.
+  func settle(_ members: [Int]) async throws {
+    for _ in 0..<3 { for member in members { try await vault(member).changing.pursue(id) } }
+  }
+
+  /// Says yes to what a member is asked about this secret.
+  func agree(_ member: Int) async throws {
+    let requests = try vault(member).consent.requests().filter { $0.kind == .change && $0.state == .waiting }
+    let request = try #require(requests.first)
+    _ = try await vault(member).consent.approveRequest(request.id)
+    try await vault(member).changing.pursue(id)
+  }
+
+  func epochs(_ member: Int) throws -> [UInt32] { try vault(member).circles.ownEpochs(id) }
+
+  func recovered(by member: Int) async throws -> Bool {
+    try await world.recover(by: member, id.description).bytes == content
+  }
+}
+
+@Suite struct ChangingTests {
+  @Test func `a refreshed secret has new shares everywhere, and older ones go once their owners have said yes`()
+    async throws
+  {
+    let circle = try await ChangingCircle()
+    let statuses = try await circle.vault(0).changing.order(.refresh, of: ["letter"], leavingOutAbsent: false)
+    guard case .proposed(agreed: 1, needed: 2, until: _)? = statuses.first?.phase else {
+      Issue.record("\(statuses)")
+      return
+    }
+    try await circle.agree(1)
+    try await circle.settle([0, 1, 2])
+    for member in 0...2 { #expect(try circle.epochs(member).contains(1)) }
+    // The third was asked for nothing yet but whether its older share may go.
+    #expect(try circle.epochs(0) == [1] && circle.epochs(1) == [1])
+    #expect(try circle.epochs(2) == [0, 1])
+    try await circle.agree(2)
+    #expect(try circle.epochs(2) == [1])
+    for member in 0...2 { #expect(try await circle.recovered(by: member)) }
+  }
+
+  @Test func `a new device takes a lost one's place, and nobody has rebuilt anything`() async throws {
+    let circle = try await ChangingCircle(4)
+    // Ada's device is gone; dan is her new one.
+    circle.world.set(.refuses, for: circle.world[0])
+    let card = try PeerCard.parse(text: circle.vault(3).core.ownIdentity().qrText)
+    for friend in [1, 2] {
+      _ = try circle.vault(friend).trust.removePeer("dan")
+      _ = try circle.vault(friend).changing.replacePeer("ada", with: card)
+    }
+    try await circle.world.prove(by: 3)
+    _ = try await circle.vault(3).changing.regain()
+    for friend in [1, 2] { try await circle.vault(friend).changing.pursue(circle.id) }
+    _ = try await circle.vault(3).changing.regain()
+    let request = try #require(try circle.vault(1).consent.requests().first { $0.kind == .change })
+    #expect(request.change?.comes.map(\.name) == ["ada"])
+    try await circle.agree(1)
+    try await circle.agree(2)
+    try await circle.settle([3, 1, 2])
+    #expect(try circle.epochs(3) == [1])
+    for member in [3, 1, 2] { #expect(try await circle.recovered(by: member)) }
+    #expect(try circle.epochs(1) == [1] && circle.epochs(2) == [1])
+  }
+
+  @Test func `holders come and go, and thresholds change`() async throws {
+    let circle = try await ChangingCircle(4)
+    _ = try await circle.vault(1).changing.order(.replace("cleo", by: "dan"), of: ["letter"], leavingOutAbsent: false)
+    try await circle.settle([1, 0, 3])
+    try await circle.agree(3)
+    try await circle.settle([3, 1, 0])
+    #expect(try circle.vault(0).consent.requests().first?.change?.leaves.map(\.name) == ["cleo"])
+    try await circle.agree(0)
+    try await circle.settle([1, 3, 0])
+    #expect(try circle.epochs(3) == [1] && circle.epochs(1) == [1] && circle.epochs(0) == [1])
+    // Who was left out keeps its old share until its user deletes it.
+    try await circle.settle([2])
+    #expect(try circle.epochs(2) == [0])
+    for member in [0, 1, 3] { #expect(try await circle.recovered(by: member)) }
+  }
+}
