@@ -12,7 +12,8 @@ package import WireCodec
 package struct HolderDealing: WireValue, Hashable, Sendable {
   package static let version: UInt8 = 1
   package static let byteLimit =
-    400 + 255 * RistrettoPoint.byteCount
+    1 + Digest.byteCount + 1 + 96 + HolderRow.saltByteCount + 1 + 254 * RistrettoPoint.byteCount + Digest.byteCount
+    + PossessionProof.byteCount + Ed25519.signatureByteCount
 
   package let proposal: Digest
   /// Of the holder in the parent.
@@ -33,10 +34,20 @@ package struct HolderDealing: WireValue, Hashable, Sendable {
     _ share: borrowing KeyShare, salt: [UInt8]?, _ proposal: Proposal, _ parent: Epoch, by holder: Identity
   ) throws(ProtocolError) -> (dealing: HolderDealing, boxes: [[UInt8]]) {
     let scheme = try proposal.check(parent)
-    let digest = try proposal.digest()
     do {
       try share.verify(against: parent.commitments)
       let dealing = try Dealing.again(share, to: scheme)
+      return try deal(dealing, share, salt: salt, proposal, parent, by: holder)
+    } catch { throw ProtocolError(error, other: .foreignProposal("dealing")) }
+  }
+
+  /// The same with what was drawn, which only walked examples choose.
+  static func deal(
+    _ dealing: borrowing Dealing, _ share: borrowing KeyShare, salt: [UInt8]?, _ proposal: Proposal, _ parent: Epoch,
+    by holder: Identity
+  ) throws(ProtocolError) -> (dealing: HolderDealing, boxes: [[UInt8]]) {
+    let digest = try proposal.digest()
+    do {
       var boxes: [[UInt8]] = []
       for row in proposal.rows {
         boxes.append(try SubshareBox.seal(dealing.share(row.index), from: share.index, to: row, proposal: digest))
@@ -135,7 +146,8 @@ package struct HolderDealing: WireValue, Hashable, Sendable {
       try writer.u8(index)
       try keys.encode(into: &writer)
       try write(salt, count: HolderRow.saltByteCount, "dealer salt", into: &writer)
-      try writer.u8(UInt8(truncatingIfNeeded: points.count))
+      guard let count = UInt8(exactly: points.count) else { throw .limitExceeded(field: "points", limit: 255) }
+      try writer.u8(count)
       for point in points { try writer.bytes(point.bytes) }
       try writer.bytes(boxes.bytes)
     }

@@ -86,6 +86,7 @@ package struct Joining: WireValue, Hashable, Sendable {
     guard (try? X25519.validate(publicKey: receivingKey)) != nil, ![keys.noise, keys.box].contains(receivingKey) else {
       throw .invalidValue(field: "receiving key")
     }
+    guard index != 0 || salt.allSatisfy({ $0 == 0 }) else { throw .invalidValue(field: "joining salt") }
     guard let signed = try? signedDigest(), (try? Ed25519.verify(signature, of: signed, by: keys.signing)) != nil else {
       throw .invalidValue(field: "joining signature")
     }

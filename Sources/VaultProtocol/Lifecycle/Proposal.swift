@@ -97,8 +97,8 @@ package struct Proposal: WireValue, Hashable, Sendable {
     }
     try asker.encode(into: &writer)
     try write(nonce, count: Self.nonceByteCount, "proposal nonce", into: &writer)
-    guard let expires = UInt64(exactly: expiresAt) else { throw .invalidValue(field: "proposal expiry") }
-    try writer.u64(expires)
+    guard (0...Parcel.timeLimit).contains(expiresAt) else { throw .invalidValue(field: "proposal expiry") }
+    try writer.u64(UInt64(expiresAt))
   }
 
   /// Reads, and verifies the asker's signature and those of the rows.

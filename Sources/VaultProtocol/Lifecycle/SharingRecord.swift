@@ -7,7 +7,7 @@ package import WireCodec
 /// follows from it and its parent; nobody needs to have signed it.
 package struct SharingRecord: WireValue, Hashable, Sendable {
   package static let version: UInt8 = 1
-  package static let byteLimit = 1 + Proposal.byteLimit + 255 * HolderDealing.byteLimit
+  package static let byteLimit = 1 + Proposal.byteLimit + 1 + 255 * HolderDealing.byteLimit
 
   package let proposal: Proposal
   /// Ascending.
@@ -59,10 +59,9 @@ package struct SharingRecord: WireValue, Hashable, Sendable {
       try dealing.verify(proposal, parent)
       points[dealing.index] = dealing.points
     }
+    let digest = try digest()
     do throws(ShamirError) {
       let redistribution = try Redistribution(of: parent.commitments, to: scheme, points: points)
-      let digest: Digest
-      do throws(ProtocolError) { digest = try self.digest() } catch { throw .inconsistentCommitments }
       return (
         Epoch(self, of: parent.header, digest: digest, scheme: scheme, commitments: redistribution.commitments),
         redistribution
