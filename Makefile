@@ -76,7 +76,7 @@ xmpp-servers:
 
 # The programs that tests start are those that are installed: they begin several times as fast as those built for debugging.
 test: xmpp-servers release server build-tests ## run all tests that need neither a virtual machine nor an hour
-	@scripts/setup redis-cli valgrind strip
+	@scripts/setup redis-cli valgrind strip python3
 	@scripts/test "$(release_bin)"
 
 test-xmpp: xmpp-servers release server build-tests ## run those tests that talk over real XMPP servers, Prosody and ejabberd, on loopback
@@ -86,7 +86,7 @@ soak: ## run for hours what is too long for every change, or PARTS of it; before
 	@scripts/soak $(PARTS)
 
 test-elsewhere: xmpp-servers release server build-tests ## run all tests as root and as a plain user on a desktop with all that could disturb them, in a container; as root
-	@scripts/setup redis-cli valgrind strip
+	@scripts/setup redis-cli valgrind strip python3
 	@scripts/test-elsewhere "$(release_bin)"
 	@scripts/test-elsewhere "$(release_bin)" --filter 'ClipboardTests|EditorTests|JSONTests|VaultCLITests|VaultDaemonTests|VaultStoreTests|PeerLinkTests|VaultScanTests|SystemBusTests|RedisTests'
 
