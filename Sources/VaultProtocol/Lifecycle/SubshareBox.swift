@@ -15,16 +15,22 @@ package enum SubshareBox {
   static func seal(
     _ subshare: borrowing KeyShare, from dealer: UInt8, to row: Proposal.Row, proposal: Digest
   ) throws(ProtocolError) -> [UInt8] {
-    let plaintext = try secretBytes(count: plaintextByteCount) { writer throws(WireError) in
+    let plaintext = try plaintext(subshare, from: dealer, to: row, proposal: proposal)
+    do throws(SodiumError) { return try X25519.seal(plaintext, to: row.joining.receivingKey) } catch {
+      throw .sodium(error)
+    }
+  }
+
+  static func plaintext(
+    _ subshare: borrowing KeyShare, from dealer: UInt8, to row: Proposal.Row, proposal: Digest
+  ) throws(ProtocolError) -> SecretBytes {
+    try secretBytes(count: plaintextByteCount) { writer throws(WireError) in
       try writer.text16(label.description)
       try writer.bytes(proposal.bytes)
       try writer.u8(dealer)
       try writer.u8(row.index)
       try writer.bytes(row.joining.keys.digest.bytes)
       try writer.bytes(subshare.bytes.bytes)
-    }
-    do throws(SodiumError) { return try X25519.seal(plaintext, to: row.joining.receivingKey) } catch {
-      throw .sodium(error)
     }
   }
 
