@@ -146,7 +146,7 @@ extension VaultTests {
     ) async throws {
       let held = try (share ?? ben).held(header)
       let exchange = PossessionExchange(
-        header: header, epoch: 0, purpose: purpose, role: role, prover: ben.vault.core.identity.keys.digest,
+        Epoch(header), purpose: purpose, role: role, prover: ben.vault.core.identity.keys.digest,
         verifier: cleo.vault.core.identity.keys.digest, binding: session.handshakeHash, nonce: nonce ?? proof.nonce)
       try await session.send(
         DrillAnswer(

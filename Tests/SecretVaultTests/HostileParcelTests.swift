@@ -163,7 +163,7 @@ extension VaultTests {
       let nonce = try await cleo.ask(header)
       let held = try world[2].held(header)
       let exchange = PossessionExchange(
-        header: header, epoch: 0, purpose: .release, prover: world[2].vault.core.identity.keys.digest,
+        Epoch(header), purpose: .release, prover: world[2].vault.core.identity.keys.digest,
         verifier: ben.core.identity.keys.digest, kind: .parcel, binding: cleo.session.handshakeHash, nonce: nonce)
       let possession = try exchange.prove(
         request: 1, share: held.share, salt: held.salt, evaluation: held.share.evaluation())

@@ -34,6 +34,7 @@ func sampleMessages() throws -> [any PeerMessage] {
     ProvenPiece(request: request, number: 3, path: path, bytes: try Randomness.bytes(.random(in: 0...500))),
     PiecesEnd(request: request, refusal: nil), PiecesEnd(request: request, refusal: refusal),
   ] + (try sampleDrillMessages(request, refusal, path)) + (try sampleItemMessages(request, refusal))
+    + (try sampleLifecycleMessages(request, refusal))
     + (try sampleMeetingMessages(request)) + (try sampleIntroductionMessages(request, refusal))
 }
 
@@ -72,6 +73,19 @@ private func sampleDrillMessages(
     DrillPieceRequest(request: request, numbers: [3, 5, .random(in: 6...(.max))]),
     DrillPiece(request: request, number: 3, path: path, bytes: try Randomness.bytes(.random(in: 0...500))),
     DrillPiecesEnd(request: request, refusal: nil), DrillPiecesEnd(request: request, refusal: refusal),
+  ]
+}
+
+private func sampleLifecycleMessages(_ request: UInt64, _ refusal: RefusalReason?) throws -> [any PeerMessage] {
+  let proof = LifecycleProof(
+    record: try randomDigest(), number: .random(in: 0...(.max)), index: .random(in: 0...(.max)),
+    salt: try Randomness.bytes(32), proof: try sampleProof())
+  return [
+    LifecycleRequest(request: request, tag: nil, proof: nil, known: []),
+    LifecycleRequest(request: request, tag: try randomDigest(), proof: nil, known: [0, 5, .max]),
+    LifecycleRequest(request: request, tag: try randomDigest(), proof: proof, known: []),
+    LifecycleItem(request: request, kind: .joining, bytes: try Randomness.bytes(.random(in: 0...500))),
+    LifecycleEnd(request: request), LifecycleEnd(request: request, refusal: refusal, wanted: [7]),
   ]
 }
 
@@ -116,6 +130,15 @@ func largestMessages() throws -> [any PeerMessage] {
     DrillPieceRequest(request: .max, numbers: (0..<UInt64(DrillPieceRequest.countLimit)).map { .max - 64 + $0 }),
     ItemOffer(request: .max, digest: randomDigest(), header: [UInt8](repeating: 4, count: ItemHeader.byteLimit)),
     ItemPiece(request: .max, number: .max, bytes: piece),
+    LifecycleRequest(
+      request: .max, tag: randomDigest(),
+      proof: LifecycleProof(
+        record: randomDigest(), number: .max, index: 255, salt: Randomness.bytes(32), proof: sampleProof()),
+      known: (1...UInt64(LifecycleRequest.markLimit)).map { $0 }),
+    LifecycleItem(
+      request: .max, kind: .dealing, bytes: [UInt8](repeating: 9, count: LifecycleObject.byteLimit)),
+    LifecycleEnd(
+      request: .max, refusal: .busy, wanted: (1...UInt64(LifecycleRequest.markLimit)).map { $0 }),
     GroupLetter(request: .max, purpose: .joining, content: [UInt8](repeating: 5, count: GroupLetter.contentLimit)),
     GroupReply(request: .max, outcome: .taken([UInt8](repeating: 5, count: GroupReply.contentLimit))),
     Introduction(
@@ -152,6 +175,9 @@ extension Exchanges.Request {
     case .item(.piece(let message)): try message.encoded()
     case .item(.end(let message)): try message.encoded()
     case .groupLetter(let message): try message.encoded()
+    case .lifecycle(.question(let message)): try message.encoded()
+    case .lifecycle(.item(let message)): try message.encoded()
+    case .lifecycle(.end(let message)): try message.encoded()
     case .introduction(.introduction(let message)): try message.encoded()
     case .introduction(.cards(let message)): try message.encoded()
     case .meeting(.greeting(let message)): try message.encoded()

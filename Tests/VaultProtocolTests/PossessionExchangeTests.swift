@@ -11,7 +11,6 @@ private struct Scene {
   let dealt: DealtSecret
   let proverIndex: UInt8
   var header: SecretHeader
-  var epoch: UInt32 = .random(in: 0...(.max))
   var purpose = ProofPurpose.release
   var role = ProofRole.requester
   var prover: Digest
@@ -30,9 +29,17 @@ private struct Scene {
     nonce = try Randomness.bytes(32)
   }
 
+  var number: UInt32 = .random(in: 0...(.max))
+
+  var epoch: Epoch {
+    var epoch = Epoch(header)
+    epoch.number = number
+    return epoch
+  }
+
   var exchange: PossessionExchange {
     PossessionExchange(
-      header: header, epoch: epoch, purpose: purpose, role: role, prover: prover, verifier: verifier, kind: kind,
+      epoch, purpose: purpose, role: role, prover: prover, verifier: verifier, kind: kind,
       binding: binding, nonce: nonce)
   }
 
@@ -90,7 +97,7 @@ struct PossessionExchangeTests {
   func otherEpoch() throws {
     var scene = try Scene()
     let proof = try scene.proof()
-    scene.epoch &+= 1
+    scene.number &+= 1
     #expect(scene.refusal(proof) == rejected)
   }
 

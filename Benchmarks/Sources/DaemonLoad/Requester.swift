@@ -36,7 +36,7 @@ struct Requester {
     try await send(
       ReleaseRequest(request: number, tag: try AskTag.of(header.id), headerDigest: header.digest, epoch: 0))
     let exchange = PossessionExchange(
-      header: header, epoch: 0, purpose: .release, prover: claim.requester.identity.keys.digest,
+      Epoch(header), purpose: .release, prover: claim.requester.identity.keys.digest,
       verifier: holder.digest, binding: session.handshakeHash,
       nonce: try OpeningChallenge.of(session.handshakeHash))
     try await send(

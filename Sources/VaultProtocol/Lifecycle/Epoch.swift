@@ -10,7 +10,7 @@ package struct Epoch: Hashable, Sendable {
   /// The header's or the record's.
   package let digest: Digest
   /// 0 for the header's.
-  package let number: UInt32
+  package internal(set) var number: UInt32
   /// The threshold, and the header's number of fragments: an index is that of a fragment.
   package let scheme: ThresholdScheme
   package let commitments: Commitments

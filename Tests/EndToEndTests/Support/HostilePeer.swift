@@ -129,7 +129,7 @@ final class HostilePeer: Sendable {
     guard let stored = try vault.core.database.share(ofSecret: record.id) else { return }
     let held = try HeldShare(index: stored.index, record: stored.bytes, of: secret)
     let exchange = PossessionExchange(
-      header: header, epoch: 0, purpose: .release, prover: vault.core.identity.keys.digest, verifier: victim.digest,
+      Epoch(header), purpose: .release, prover: vault.core.identity.keys.digest, verifier: victim.digest,
       binding: session.handshakeHash, nonce: [UInt8](repeating: 1, count: 32))
     let evaluation = try held.share.evaluation()
     var number: UInt64 = 0

@@ -2,7 +2,7 @@ import PeerAuth
 import ShamirKit
 import Sodium
 import Testing
-import VaultProtocol
+@testable import VaultProtocol
 import VaultStore
 
 @testable import SecretVault
@@ -52,8 +52,10 @@ struct HostileRequester: Sendable {
   ) throws -> Possession {
     let holder = share ?? member
     let held = try holder.held(header)
+    var sharing = Epoch(header)
+    sharing.number = epoch
     let exchange = PossessionExchange(
-      header: header, epoch: epoch, purpose: purpose, prover: (prover ?? member).vault.core.identity.keys.digest,
+      sharing, purpose: purpose, prover: (prover ?? member).vault.core.identity.keys.digest,
       verifier: (verifier ?? target).vault.core.identity.keys.digest, binding: binding ?? session.handshakeHash,
       nonce: nonce)
     return try exchange.prove(

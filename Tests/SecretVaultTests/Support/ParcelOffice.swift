@@ -150,7 +150,7 @@ struct ForgedParcel {
     let held = try (share ?? sender).held(header)
     let bound = try binding ?? self.binding
     let exchange = PossessionExchange(
-      header: header, epoch: 0, purpose: .release, prover: sender.vault.core.identity.keys.digest,
+      Epoch(header), purpose: .release, prover: sender.vault.core.identity.keys.digest,
       verifier: target.vault.core.identity.keys.digest, kind: kind, binding: bound,
       nonce: try nonce ?? OpeningChallenge.of(bound))
     let possession = try exchange.prove(
