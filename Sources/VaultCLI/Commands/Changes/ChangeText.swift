@@ -50,42 +50,23 @@ enum ChangeText {
 
 extension ChangeStatus {
   var json: JSONValue {
-    let (state, numbers): (String, [String: JSONValue]) =
-      switch phase {
-      case .gathering(let absent, let unwilling):
-        (
-          "gathering",
-          [
-            "absent": .array(absent.map { .integer(Int64($0)) }),
-            "unwilling": .array(unwilling.map { .string($0) }),
-          ]
-        )
-      case .proposed(let agreed, let needed, let until):
-        (
-          "proposed",
-          [
-            "agreed": .integer(Int64(agreed)), "needed": .integer(Int64(needed)),
-            "until": .string(Timestamp.exact(until)),
-          ]
-        )
-      case .made(let ready, let needed, let missing):
-        (
-          "made",
-          [
-            "ready": .integer(Int64(ready)), "needed": .integer(Int64(needed)),
-            "missing": .array(missing.map { .string($0) }),
-          ]
-        )
-      case .complete: ("complete", [:])
-      }
-    var fields: [String: JSONValue] = [
+    var (state, absent, unwilling, missing): (String, [Int], [String], [String]) = ("complete", [], [], [])
+    var (have, need, until): (Int?, Int?, Int64?) = (nil, nil, nil)
+    switch phase {
+    case .gathering(let unheard, let silent): (state, absent, unwilling) = ("gathering", unheard, silent)
+    case .proposed(let agreed, let needed, let end): (state, have, need, until) = ("proposed", agreed, needed, end)
+    case .made(let ready, let needed, let others): (state, have, need, missing) = ("made", ready, needed, others)
+    case .complete: break
+    }
+    return [
       "secret": .string(secret.id), "name": .string(secret.name), "state": .string(state),
+      "absent": .array(absent.map { .integer(Int64($0)) }), "unwilling": .array(unwilling.map { .string($0) }),
+      "have": have.map { .integer(Int64($0)) } ?? .null, "need": need.map { .integer(Int64($0)) } ?? .null,
+      "until": JSONValue(until.map { Timestamp.exact($0) }), "missing": .array(missing.map { .string($0) }),
       "request": request.map { .integer($0) } ?? .null, "hasOldShare": .bool(hasOldShare),
       "oldShares": .array(oldShares.map { .string($0) }), "problem": JSONValue(problem),
       "change": change?.json ?? .null,
     ]
-    fields.merge(numbers) { own, _ in own }
-    return .object(fields)
   }
 }
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 import PeerAuth
 import SecretVault
+import VaultDaemon
 
 struct PeerReplaceCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
