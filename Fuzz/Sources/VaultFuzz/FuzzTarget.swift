@@ -30,8 +30,9 @@ struct FuzzTarget: Sendable {
   static let all: [FuzzTarget] = groups.flatMap { $0 }
 
   private static let groups: [[FuzzTarget]] = [
-    CardTargets.all, HeaderTargets.all, MessageTargets.all, ShareTargets.all, FragmentTargets.all,
-    SessionTargets.all, PayloadTargets.all, ItemTargets.all, ParcelTargets.all, StoreTargets.all, RowTargets.all,
+    CardTargets.all, HeaderTargets.all, MessageTargets.all, ShareTargets.all, LifecycleTargets.all,
+    FragmentTargets.all, SessionTargets.all, PayloadTargets.all, ItemTargets.all, ParcelTargets.all, StoreTargets.all,
+    RowTargets.all,
     StateTargets.all, TextTargets.all, URLTargets.all, LocalTargets.all, BluetoothTargets.all, ServerTargets.all,
     AnswerTargets.all, GroupTargets.all, ChatTargets.all, NetTargets.all, PictureTargets.all,
   ]

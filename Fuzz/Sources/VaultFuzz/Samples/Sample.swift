@@ -7,7 +7,8 @@ struct Sample {
 
   /// All that can be made.
   static func all() throws -> [Sample] {
-    try CardSamples.all() + ProtocolSamples.all() + SessionSamples.all() + PayloadSamples.all() + ItemSamples.all()
+    try CardSamples.all() + ProtocolSamples.all() + LifecycleSamples.all() + SessionSamples.all() + PayloadSamples.all()
+      + ItemSamples.all()
       + ParcelSamples.all() + MeetingSamples.all() + StoreSamples.all() + StateSamples.all() + TextSamples.all()
       + URLSamples.all()
       + LocalSamples.all()

@@ -1,0 +1,1 @@
+../../../../Tests/VaultProtocolTests/LifecycleExample.swift
