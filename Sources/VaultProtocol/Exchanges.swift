@@ -179,6 +179,7 @@ package enum MessageType: UInt16, Hashable, Sendable, CaseIterable {
   case lifecycleRequest = 0x0401
   case lifecycleItem = 0x0402
   case lifecycleEnd = 0x0403
+  case lifecycleResult = 0x0404
   case introduction = 0x0411
   case introductionResult = 0x0412
   case cardRequest = 0x0413

@@ -9,7 +9,7 @@ struct ExchangeRequestTests {
   private static let requests: Set<MessageType> = [
     .hello, .ping, .probe, .offer, .piece, .depositEnd, .releaseRequest, .possession, .pieceRequest, .drillRequest,
     .drillProof, .drillPieceRequest, .itemOffer, .itemPiece, .itemEnd, .groupLetter,
-    .introduction, .cardRequest,
+    .introduction, .cardRequest, .lifecycleRequest, .lifecycleItem, .lifecycleEnd,
     .courierGreeting, .courierOffers, .courierPiece, .courierTaken, .courierTurn,
   ]
 

@@ -9,6 +9,7 @@ private enum Place: CaseIterable {
   case greeting, idle, offerRefused, depositing, depositingRest, challenged, judged, judgedAndAsked, released
   case depositingAfterRelease, challengedAfterRelease
   case challengedForDrill, drillJudged, drilled
+  case receivingObjects, objectsRefused
   case receivingItem
   case greeted, offered, replied, receivingParcel, turned, giving
 }
@@ -20,6 +21,7 @@ private enum Kind: CaseIterable {
   case itemOffer, itemPiece, itemEnd
   case groupLetter
   case introduction, cardRequest
+  case lifecycleRequest, lifecycleItem, lifecycleEnd
   case courierGreeting, courierOffers, courierPiece, courierTaken, courierTurn
 }
 
@@ -45,6 +47,9 @@ private func message(_ kind: Kind, _ request: UInt64) throws -> Exchanges.Reques
     case .groupLetter: GroupLetter(request: request, purpose: .joining, content: [1, 2])
     case .introduction: introduction(request)
     case .cardRequest: CardRequest(request: request, known: [])
+    case .lifecycleRequest: lifecycleRequest(request)
+    case .lifecycleItem: LifecycleItem(request: request, kind: .record, bytes: try recordName.encoded())
+    case .lifecycleEnd: LifecycleEnd(request: request)
     case .courierGreeting: CourierGreeting(request: request, copies: [], takes: true, receipts: [])
     case .courierOffers:
       CourierOffers(request: request, receipts: [], offers: [try MeetingParcel().offer])
@@ -52,8 +57,16 @@ private func message(_ kind: Kind, _ request: UInt64) throws -> Exchanges.Reques
     case .courierTaken: CourierTaken(request: request, copy: try MeetingParcel().copy, outcome: .known)
     case .courierTurn: CourierTurn(request: request, replies: [])
     }
-  guard let message else { return try Exchanges.Request(number: 0x0401, body: [UInt8]().span.bytes, isPeer: true) }
+  guard let message else { return try Exchanges.Request(number: 0x0701, body: [UInt8]().span.bytes, isPeer: true) }
   return try Exchanges.Request(message)
+}
+
+private func lifecycleRequest(_ request: UInt64) -> LifecycleRequest {
+  LifecycleRequest(request: request, tag: nil, proof: nil, known: [])
+}
+
+private var recordName: RecordName {
+  get throws { RecordName(proposal: try Digest([UInt8](repeating: 1, count: 32)), dealings: []) }
 }
 
 private func introduction(_ request: UInt64) -> Introduction {
@@ -130,6 +143,9 @@ private func dialogue(at place: Place) throws -> Exchanges {
     if place == .challengedForDrill { break }
     _ = try dialogue.receive(message(.drillProof, 7))
     if place == .drilled { dialogue.drill.drilled(request: 7) }
+  case .receivingObjects, .objectsRefused:
+    _ = try dialogue.receive(message(.lifecycleRequest, 7))
+    if place == .objectsRefused { dialogue.lifecycle.refused() }
   case .judged: try judge()
   case .judgedAndAsked:
     try judge()
@@ -152,17 +168,20 @@ private func place(_ place: Place) throws -> Exchanges { try dialogue(at: place)
 private func isExpected(_ kind: Kind, _ request: UInt64, at place: Place) -> Bool {
   switch place {
   case .greeting: kind == .hello
-  case .idle, .judged, .judgedAndAsked, .drillJudged, .offerRefused:
+  case .idle, .judged, .judgedAndAsked, .drillJudged, .offerRefused, .objectsRefused:
     idleKinds.contains(kind) || isDropped(kind, request, at: place)
   case .challengedForDrill: kind == .drillProof && request == 7
   case .drilled:
     idleKinds.contains(kind) || [.drillPieceRequest, .cardRequest].contains(kind) && request == 7
+  case .receivingObjects: [.lifecycleItem, .lifecycleEnd].contains(kind) && request == 7
   case .receivingItem: [.itemPiece, .itemEnd].contains(kind) && request == 7
   case .depositing, .depositingRest: [.piece, .depositEnd].contains(kind) && request == 7
   case .challenged: kind == .possession && request == 7
   case .released:
     switch kind {
-    case .unknown, .ping, .probe, .offer, .itemOffer, .groupLetter, .introduction, .drillRequest, .courierGreeting: true
+    case .unknown, .ping, .probe, .offer, .itemOffer, .groupLetter, .introduction, .drillRequest, .courierGreeting,
+      .lifecycleRequest:
+      true
     case .releaseRequest: request != 7
     case .pieceRequest, .cardRequest: request == 7
     default: false
@@ -181,7 +200,7 @@ private func isExpected(_ kind: Kind, _ request: UInt64, at place: Place) -> Boo
 /// What may come whenever a request is waited for.
 private let idleKinds: [Kind] = [
   .unknown, .ping, .probe, .offer, .itemOffer, .groupLetter, .introduction, .releaseRequest, .drillRequest,
-  .courierGreeting,
+  .courierGreeting, .lifecycleRequest,
 ]
 
 /// What may have been sent before it could be known that it isn't wanted.
@@ -190,6 +209,7 @@ private func isDropped(_ kind: Kind, _ request: UInt64, at place: Place) -> Bool
   case .offerRefused: [.piece, .depositEnd].contains(kind) && request == 7
   case .depositingRest: kind == .piece && request == 7
   case .judged: kind == .pieceRequest && request == 7
+  case .objectsRefused: [.lifecycleItem, .lifecycleEnd].contains(kind) && request == 7
   default: false
   }
 }
@@ -200,7 +220,7 @@ struct ExchangesTests {
   private func isStep(_ step: Exchanges.Step, for kind: Kind, _ request: UInt64) throws -> Bool {
     switch (kind, step) {
     case (.hello, .greet(let hello)): hello == Hello(services: PeerServiceKind.allCases)
-    case (.unknown, .unsupported(let number)): number == 0x0401
+    case (.unknown, .unsupported(let number)): number == 0x0701
     case (.ping, .pong(let pong)): pong == Pong(request: request)
     case (.probe, .deposit(.considerProbe(let probe))): probe == Probe(request: request, fragmentByteCount: 1)
     case (.offer, .deposit(.considerOffer(let taken))): taken == offer(request)
@@ -224,6 +244,9 @@ struct ExchangesTests {
       letter == GroupLetter(request: request, purpose: .joining, content: [1, 2])
     case (.introduction, .introduction(.introduction(let taken))): taken == introduction(request)
     case (.cardRequest, .introduction(.cards(let taken))): taken == CardRequest(request: request, known: [])
+    case (.lifecycleRequest, .lifecycle(.answer(let taken))): taken == lifecycleRequest(request)
+    case (.lifecycleItem, .lifecycle(.take(let object))): try object == .record(recordName)
+    case (.lifecycleEnd, .lifecycle(.end(let taken))): taken == LifecycleEnd(request: request)
     case (.courierGreeting, .meeting(.greeting(let greeting))): greeting.request == request
     case (.courierOffers, .meeting(.offers(let offers))): offers.request == request
     case (.courierPiece, .meeting(.piece(let piece))): piece.request == request
@@ -243,7 +266,8 @@ struct ExchangesTests {
           let step = try dialogue.receive(message)
           #expect(isExpected(kind, request, at: place), "\(kind) \(request)")
           switch step {
-          case .deposit(.drop), .release(.drop): #expect(isDropped(kind, request, at: place), "\(kind) \(request)")
+          case .deposit(.drop), .release(.drop), .lifecycle(.drop):
+            #expect(isDropped(kind, request, at: place), "\(kind) \(request)")
           default:
             #expect((try? isStep(step, for: kind, request)) == true, "\(kind) \(request)")
             #expect(!isDropped(kind, request, at: place), "\(kind) \(request)")

@@ -85,7 +85,8 @@ private func sampleLifecycleMessages(_ request: UInt64, _ refusal: RefusalReason
     LifecycleRequest(request: request, tag: try randomDigest(), proof: nil, known: [0, 5, .max]),
     LifecycleRequest(request: request, tag: try randomDigest(), proof: proof, known: []),
     LifecycleItem(request: request, kind: .joining, bytes: try Randomness.bytes(.random(in: 0...500))),
-    LifecycleEnd(request: request), LifecycleEnd(request: request, refusal: refusal, wanted: [7]),
+    LifecycleEnd(request: request), LifecycleEnd(request: request, wanted: [7]),
+    LifecycleResult(request: request, refusal: nil), LifecycleResult(request: request, refusal: refusal),
   ]
 }
 
@@ -138,7 +139,7 @@ func largestMessages() throws -> [any PeerMessage] {
     LifecycleItem(
       request: .max, kind: .dealing, bytes: [UInt8](repeating: 9, count: LifecycleObject.byteLimit)),
     LifecycleEnd(
-      request: .max, refusal: .busy, wanted: (1...UInt64(LifecycleRequest.markLimit)).map { $0 }),
+      request: .max, wanted: (1...UInt64(LifecycleRequest.markLimit)).map { $0 }),
     GroupLetter(request: .max, purpose: .joining, content: [UInt8](repeating: 5, count: GroupLetter.contentLimit)),
     GroupReply(request: .max, outcome: .taken([UInt8](repeating: 5, count: GroupReply.contentLimit))),
     Introduction(

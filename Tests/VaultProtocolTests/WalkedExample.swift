@@ -184,7 +184,7 @@ struct WalkedExample {
     let challenge = Challenge(request: request, nonce: [UInt8](repeating: 0x55, count: 32))
     return try [
       ("hello", Hello(services: [.deposit, .release, .drill]).encoded()),
-      ("unsupported", Unsupported(requestType: 0x0401).encoded()),
+      ("unsupported", Unsupported(requestType: 0x0701).encoded()),
       ("ping", Ping(request: request).encoded()), ("pong", Pong(request: request).encoded()),
       ("probe", Probe(request: request, fragmentByteCount: 64).encoded()),
       ("probe answer: yes", ProbeAnswer(request: request, refusal: nil).encoded()),

@@ -26,7 +26,7 @@ extension Answerer {
         return try await reply(LifecycleEnd(request: question.request, wanted: question.known))
       }
       exchanges.lifecycle.refused()
-      return try await reply(LifecycleEnd(request: question.request, refusal: .unavailable))
+      return try await reply(LifecycleResult(request: question.request, refusal: .unavailable))
     }
     lifecycle.secret = known.circle.header.id
     let marks = Set(question.known)
@@ -112,9 +112,10 @@ extension Answerer {
       nonce: try LifecycleRequest.challenge(binding: channel.handshakeHash, tag: tag, request: question.request))
     let possession = Possession(
       request: question.request, index: proof.index, salt: proof.salt, proof: proof.proof)
-    return (try? exchange.verify(possession, ownIndex: nil) { (index) throws(ProtocolError) in
-      try room.core.evaluations.evaluation(epoch, index)
-    }) != nil
+    return
+      (try? exchange.verify(possession, ownIndex: nil) { (index) throws(ProtocolError) in
+        try room.core.evaluations.evaluation(epoch, index)
+      }) != nil
   }
 
   /// Keeps what has come, all or nothing, and says so.
@@ -133,6 +134,6 @@ extension Answerer {
         return .internalFailure
       }
     }
-    try await reply(LifecycleEnd(request: end.request, refusal: refusal))
+    try await reply(LifecycleResult(request: end.request, refusal: refusal))
   }
 }

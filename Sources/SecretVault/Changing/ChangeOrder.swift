@@ -36,4 +36,7 @@ package struct ChangeStatus: Hashable, Sendable {
   package let formerThreshold: Int
   /// Why this device has agreed to nothing, or can't take its share over.
   package let problem: String?
+
+  /// Whether something is still to be done about it.
+  package var isOpen: Bool { phase != .complete || hasOldShare || request != nil }
 }

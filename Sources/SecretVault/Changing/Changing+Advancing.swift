@@ -104,7 +104,9 @@ extension Changing {
   private func takeOver(_ id: SecretID) async throws {
     guard let circle = try circles.circle(of: id) else { return }
     let own = Set(try circles.ownEpochs(id))
-    for (digest, change) in circle.changes.sorted(by: { $0.value.record.proposal.number < $1.value.record.proposal.number }) {
+    for (digest, change) in circle.changes.sorted(by: {
+      $0.value.record.proposal.number < $1.value.record.proposal.number
+    }) {
       let proposal = change.record.proposal
       guard !own.contains(proposal.number), let epoch = circle.epochs[digest],
         let place = proposal.rows.firstIndex(where: { $0.joining.keys.digest == identity.keys.digest }),
@@ -194,7 +196,7 @@ extension Changing {
   // MARK: - Asking the user
 
   /// Puts before the user what others have proposed: to deal, if nothing has come of it yet, and to erase older shares once it is complete.
-  private func askUser(_ id: SecretID) throws {
+  func askUser(_ id: SecretID) throws {
     guard let circle = try circles.circle(of: id) else { return }
     let now = environment.now()
     for (digest, proposal) in circle.proposals where proposal.asker.digest != identity.keys.digest {

@@ -66,8 +66,8 @@ extension Changing {
       partialOf: header.id, index: Int(index), byteCount: byteCount, trailerByteCount: trailer,
       expiresAt: environment.now() + Self.partialLifetime, headerDigest: header.digest, source: asker)
     let partial: PartialFragment
-    do { partial = try database.openPartial(record, pieceByteCount: plan.pieceByteCount(0)) } catch
-      StoreError.alreadyExists
+    do { partial = try database.openPartial(record, pieceByteCount: plan.pieceByteCount(0)) } catch StoreError
+      .alreadyExists
     {
       try database.discardPartial(of: header.id, index: Int(index))
       partial = try database.openPartial(record, pieceByteCount: plan.pieceByteCount(0))

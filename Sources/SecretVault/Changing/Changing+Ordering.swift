@@ -89,7 +89,8 @@ extension Changing {
       let introduced = try introductions.introducedHolders(of: record.id)
       if let holder = introduced.first(where: { $0.name == reference }) { return holder.digest }
       for replacement in try database.replacements() {
-        guard let card = try? PeerCard.decode(replacement.card, limit: PeerCard.byteLimit), card.label == reference else {
+        guard let card = try? PeerCard.decode(replacement.card, limit: PeerCard.byteLimit), card.label == reference
+        else {
           continue
         }
         return replacement.old

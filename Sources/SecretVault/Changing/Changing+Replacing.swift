@@ -83,6 +83,13 @@ extension Changing {
 
   // MARK: - One's own
 
+  private static let replacingKey = "replaces"
+
+  /// Says that this device takes a lost one's place: from now on it asks peers by itself.
+  package func setReplacing() throws { try database.setMeta(Self.replacingKey, to: [1]) }
+
+  var isReplacing: Bool { (try? database.meta(Self.replacingKey)) == [1] }
+
   /// Asks peers in whose secrets they have a place for this device, says that it would take them, and goes on with all of them. Returns who has
   /// answered.
   package func regain() async throws -> [String] {

@@ -31,7 +31,9 @@ package final class Changing: Room {
     var notBefore = 0.0
 
     /// Whether there is news for the peer, or it may have some.
-    func isDue(_ known: Set<ObjectMark>, at now: Double) -> Bool { now >= notBefore || (marks != nil && marks != known) }
+    func isDue(_ known: Set<ObjectMark>, at now: Double) -> Bool {
+      now >= notBefore || (marks != nil && marks != known)
+    }
   }
 
   /// Milliseconds after which a peer that couldn't be asked is asked again, at first and at most; and one that could, while
@@ -68,7 +70,7 @@ package final class Changing: Room {
   package func runChanges() async {
     while !Task.isCancelled {
       let seen = core.pulse.count
-      do { try await pursueAll() } catch {
+      do { if isReplacing { _ = try await regain() } else { try await pursueAll() } } catch {
         if !Task.isCancelled { core.logFault("changes of holders can't be gone on with: \(VaultError(error).reason)") }
       }
       do { try await core.wait(since: seen, atMost: .seconds(60)) } catch { return }
@@ -97,6 +99,11 @@ package final class Changing: Room {
         core.logFault("the holders of secret \(id) can't be changed: \(VaultError(error).reason)")
       }
     }
+  }
+
+  /// Puts before the user what has come meanwhile, without asking anybody else.
+  package func lookAtRequests() async throws {
+    try await offPool { [self] in for id in try secretsUnderWay() { try askUser(id) } }
   }
 
   func secretsUnderWay() throws -> [SecretID] {

@@ -33,7 +33,9 @@ struct LifecycleAsker: Asker {
 
   func ask(_ request: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> Answer {
     try await conversation.require(.lifecycle)
-    let objects = try here { () throws in [invitation].compactMap(\.self) + (try circles.circle(of: id)?.objects() ?? []) }
+    let objects = try here { () throws in
+      [invitation].compactMap(\.self) + (try circles.circle(of: id)?.objects() ?? [])
+    }
     var byMark: [ObjectMark: LifecycleObject] = [:]
     for object in objects { byMark[try here { () throws in try object.digest().mark }] = object }
     try await conversation.send(try question(request, byMark.keys.sorted(), conversation))
@@ -47,9 +49,9 @@ struct LifecycleAsker: Asker {
       try await conversation.send(LifecycleItem(request: request, kind: object.kind, bytes: bytes))
     }
     try await conversation.send(LifecycleEnd(request: request))
-    let end = try await conversation.receive(LifecycleEnd.self)
-    guard end.request == request else { throw .notAsked }
-    if let refusal = end.refusal { throw .refused(refusal) }
+    let result = try await conversation.receive(LifecycleResult.self)
+    guard result.request == request else { throw .notAsked }
+    if let refusal = result.refusal { throw .refused(refusal) }
     return Answer(isNews: isNews, request: request, conversation: conversation)
   }
 
@@ -96,8 +98,8 @@ struct PlacesAsker: Asker {
     var heard = Heard(request: request)
     _ = try await heard.toEnd(of: conversation)
     try await conversation.send(LifecycleEnd(request: request))
-    let end = try await conversation.receive(LifecycleEnd.self)
-    guard end.request == request else { throw .notAsked }
+    let result = try await conversation.receive(LifecycleResult.self)
+    guard result.request == request else { throw .notAsked }
     return heard.objects.compactMap { object in
       guard case .header(let header, let dealer, let former) = object else { return nil }
       return Place(header: header, dealer: dealer, former: former)
@@ -117,10 +119,14 @@ private struct Heard {
   mutating func toEnd(of conversation: Conversation) async throws(LinkFailure) -> [ObjectMark] {
     while true {
       let received = try await conversation.receiveAny()
+      if received.type == LifecycleResult.type.rawValue {
+        let result = try conversation.parse(received, as: LifecycleResult.self)
+        guard result.request == request, let refusal = result.refusal else { throw .notAsked }
+        throw .refused(refusal)
+      }
       guard received.type == LifecycleItem.type.rawValue else {
         let end = try conversation.parse(received, as: LifecycleEnd.self)
         guard end.request == request else { throw .notAsked }
-        if let refusal = end.refusal { throw .refused(refusal) }
         return end.wanted
       }
       let item = try conversation.parse(received, as: LifecycleItem.self)

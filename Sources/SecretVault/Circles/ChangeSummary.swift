@@ -7,7 +7,7 @@ import VaultStore
 /// What a change of a secret's holders comes to, in this device's words for them.
 package struct ChangeSummary: Hashable, Sendable {
   package struct Holder: Hashable, Sendable {
-    /// The number of the share.
+    /// The number of the share; 0 where it isn't known.
     package let index: Int
     /// Nil for somebody whom this device doesn't know.
     package let name: String?
@@ -35,7 +35,9 @@ package struct ChangeSummary: Hashable, Sendable {
 
 extension Circles {
   func summary(of proposal: Proposal, _ digest: Digest, _ circle: Circle) throws -> ChangeSummary {
-    guard let parent = circle.epochs[proposal.parent] else { throw VaultError(.damaged, "what it would change is missing") }
+    guard let parent = circle.epochs[proposal.parent] else {
+      throw VaultError(.damaged, "what it would change is missing")
+    }
     let names = try directory.peerNames()
     let introduced = Dictionary(
       ((try? introductions.introducedHolders(of: circle.header.id)) ?? []).map { ($0.digest, $0.name) },
@@ -50,12 +52,22 @@ extension Circles {
     let rows = proposal.rows.map { (index: $0.index, card: $0.joining.keys.digest, isKept: $0.isKept) }
     let after = Set(rows.map(\.card))
     let count = parent.holders?.count ?? circle.header.scheme.shareCount
+    // Who comes in a lost device's place, by this user's word, shows who leaves: that one may never have said where it stands.
+    let replaced = try database.replacements().filter { one in
+      rows.contains { !$0.isKept && $0.card == one.new } && !before.values.contains(one.old)
+    }
+    let lost = replaced.prefix(max(0, count - rows.count(where: \.isKept) - before.count { !after.contains($0.value) }))
     let leaves = before.filter { !after.contains($0.value) }.sorted { $0.key < $1.key }
     return ChangeSummary(
       number: proposal.number, stays: rows.filter(\.isKept).map { holder($0.index, $0.card) },
       comes: rows.filter { !$0.isKept }.map { holder($0.index, $0.card) },
-      leaves: leaves.map { holder($0.key, $0.value) },
-      othersLeave: max(0, count - rows.count(where: \.isKept) - leaves.count),
+      leaves: leaves.map { holder($0.key, $0.value) }
+        + lost.map { one in
+          ChangeSummary.Holder(
+            index: 0, name: "the old device of \(names[one.new] ?? "somebody")",
+            fingerprint: holder(0, one.old).fingerprint, isThisDevice: false)
+        },
+      othersLeave: max(0, count - rows.count(where: \.isKept) - leaves.count - lost.count),
       threshold: Int(proposal.threshold), count: rows.count, formerThreshold: parent.scheme.threshold,
       formerCount: count, isMade: circle.open[digest] == nil)
   }
@@ -71,11 +83,15 @@ extension ChangeSummary {
   /// In a sentence or two.
   package var sentence: String {
     var parts: [String] = []
-    let gone = leaves.map(Self.words) + (othersLeave == 0 ? [] : [Self.count(othersLeave, "holder unknown here", "holders unknown here")])
+    let gone =
+      leaves.map(Self.words)
+      + (othersLeave == 0 ? [] : [Self.count(othersLeave, "holder unknown here", "holders unknown here")])
     if !gone.isEmpty { parts.append("\(Self.list(gone)) \(leaves.count + othersLeave == 1 ? "leaves" : "leave")") }
     if !comes.isEmpty { parts.append("\(Self.list(comes.map(Self.words))) \(comes.count == 1 ? "comes" : "come")") }
     if parts.isEmpty {
-      parts.append(threshold == formerThreshold ? "all shares are renewed" : "\(threshold) holders are needed in place of \(formerThreshold)")
+      parts.append(
+        threshold == formerThreshold
+          ? "all shares are renewed" : "\(threshold) holders are needed in place of \(formerThreshold)")
     } else if threshold != formerThreshold {
       parts.append("\(threshold) holders are needed in place of \(formerThreshold)")
     }

@@ -38,7 +38,9 @@ struct Circle: Sendable {
   /// Rows whose holders have said that they hold their share of an epoch, by index.
   func ready(in epoch: Digest) -> [UInt8: Joining] {
     var found: [UInt8: Joining] = [:]
-    for joining in joinings.values where joining.record == epoch && joining.index != 0 { found[joining.index] = joining }
+    for joining in joinings.values where joining.record == epoch && joining.index != 0 {
+      found[joining.index] = joining
+    }
     return found
   }
 
@@ -67,7 +69,9 @@ struct Circle: Sendable {
     if let holders = epoch.holders { return holders }
     var found: [UInt8: Digest] = [:]
     for joining in joinings.values where joining.index != 0 {
-      if epoch.isHolder(joining.keys.digest, joining.index, salt: joining.salt) { found[joining.index] = joining.keys.digest }
+      if epoch.isHolder(joining.keys.digest, joining.index, salt: joining.salt) {
+        found[joining.index] = joining.keys.digest
+      }
     }
     return found
   }
@@ -99,7 +103,8 @@ struct Circle: Sendable {
   func possibleRecord(of proposal: Digest) -> RecordName? {
     guard let known = proposals[proposal], let parent = epochs[known.parent] else { return nil }
     let dealt = dealings(of: proposal).sorted { $0.key < $1.key }.prefix(parent.scheme.threshold)
-    guard dealt.count == parent.scheme.threshold, !changes.values.contains(where: { $0.name.proposal == proposal }) else {
+    guard dealt.count == parent.scheme.threshold, !changes.values.contains(where: { $0.name.proposal == proposal })
+    else {
       return nil
     }
     let digests = dealt.compactMap { try? $0.value.dealing.digest() }
@@ -129,7 +134,9 @@ struct Circle: Sendable {
     if joining.index == 0 {
       guard joining.record == header.digest else { throw .foreignShare("record") }
       // One a card.
-      guard !joinings.values.contains(where: { $0.index == 0 && $0.keys.digest == joining.keys.digest }) else { return false }
+      guard !joinings.values.contains(where: { $0.index == 0 && $0.keys.digest == joining.keys.digest }) else {
+        return false
+      }
     } else {
       guard let epoch = epochs[joining.record] else { return false }
       guard epoch.isHolder(joining.keys.digest, joining.index, salt: joining.salt) else { throw .foreignShare("row") }
@@ -185,7 +192,9 @@ struct Circle: Sendable {
       objects += ready(in: epoch.digest).sorted { $0.key < $1.key }.map { .joining($0.value) }
       for (digest, proposal) in proposals where proposal.parent == epoch.digest {
         objects.append(.proposal(proposal))
-        objects += dealings(of: digest).sorted { $0.key < $1.key }.map { .dealing($0.value.dealing, boxes: $0.value.boxes) }
+        objects += dealings(of: digest).sorted { $0.key < $1.key }.map {
+          .dealing($0.value.dealing, boxes: $0.value.boxes)
+        }
         objects += changes.values.filter { $0.name.proposal == digest }.map { .record($0.name) }
       }
     }

@@ -40,7 +40,9 @@ package final class Circles: Room {
   /// The header that somebody has handed this device of a secret that it is to take a share of, and the dealer's card digest as it was told.
   static func header(_ rows: [LifecycleRecord]) -> (header: SecretHeader, dealer: Digest)? {
     for row in rows where row.name.kind == .header {
-      if case .header(let header, let dealer, _)? = try? LifecycleObject(.header, row.content) { return (header, dealer) }
+      if case .header(let header, let dealer, _)? = try? LifecycleObject(.header, row.content) {
+        return (header, dealer)
+      }
     }
     return nil
   }

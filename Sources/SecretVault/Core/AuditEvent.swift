@@ -55,7 +55,8 @@ enum AuditEvent: String {
   var notifies: Bool {
     switch self {
     case .cardReplaced, .shareReceived, .shareReleased, .refused, .conflict, .holdersLow, .holdersLost,
-      .releaseRequested, .depositRequested, .itemReceived, .itemOvertaken, .groupInvited, .messageReceived, .changeRequested:
+      .releaseRequested, .depositRequested, .itemReceived, .itemOvertaken, .groupInvited, .messageReceived,
+      .changeRequested:
       true
     default: false
     }

@@ -109,7 +109,8 @@ extension Recovering {
     } catch { throw VaultError(.other, "a proof can't be made: \(error)") }
     let frames = [
       try Post.frame(Hello(services: introductions.services)),
-      try Post.frame(ReleaseRequest(request: number, tag: tag, headerDigest: job.epoch.digest, epoch: job.epoch.number)),
+      try Post.frame(
+        ReleaseRequest(request: number, tag: tag, headerDigest: job.epoch.digest, epoch: job.epoch.number)),
       try Post.frame(possession),
       try Post.frame(PieceRequest(request: number, first: 0, count: UInt32(clamping: header.dispersal.stripeCount))),
     ]

@@ -12,11 +12,18 @@ struct InitCommand: AsyncParsableCommand, UnlockingCommand {
       protects the keys on this disk; it is asked for whenever the vault is opened.
       Addresses say where peers can reach you.
 
-      Example: vault init --label Alice --address alice.example.org:4721
+      With --replaces this device takes a lost one's place: it says what you and each
+      friend have to do, and, whenever you run it again, what has come back.
+
+      Examples: vault init --label Alice --address alice.example.org:4721
+                vault init --label Alice --replaces
       """)
 
   @Option(help: "Your name as peers will see it.")
-  var label: String
+  var label: String?
+
+  @Flag(help: "Take the place of a device of yours that is lost.")
+  var replaces = false
 
   @Flag(
     name: .customLong("no-passphrase"), help: "Protect the keys by this device's own means alone; nothing is asked.")
@@ -34,12 +41,15 @@ struct InitCommand: AsyncParsableCommand, UnlockingCommand {
     if noPassphrase, unlock.passphrase != .terminal {
       throw ValidationError("--no-passphrase excludes --passphrase-fd and --passphrase-file.")
     }
-    if label.allSatisfy(\.isWhitespace) { throw ValidationError("--label needs a name.") }
+    if label == nil, !replaces { throw ValidationError("--label needs a name.") }
+    if label?.allSatisfy(\.isWhitespace) == true { throw ValidationError("--label needs a name.") }
   }
 
   func run() async throws {
     let console = global.console
     let composition = try Composition(global)
+    if replaces, composition.folders.containsVault { return try await tellWhatIsBack(composition, console) }
+    guard let label else { throw ValidationError("--label needs a name.") }
     let addresses = try PeerText.addresses(addresses)
     // Asking for a passphrase that will not be used would be unkind.
     guard !composition.folders.containsVault else {
@@ -62,6 +72,31 @@ struct InitCommand: AsyncParsableCommand, UnlockingCommand {
     if console.json { try console.result(identity.json) }
     console.note("made the vault of \(identity.card.label) in \(composition.folders.data)")
     console.note("fingerprint: \(identity.fingerprint)")
-    console.note("next: exchange public keys with 'vault id' and 'vault peer add', and run 'vault daemon'")
+    guard replaces else {
+      return console.note("next: exchange public keys with 'vault id' and 'vault peer add', and run 'vault daemon'")
+    }
+    try vault.changing.setReplacing()
+    console.note("next, for each secret: see as many friends who hold shares of it as it needs, and")
+    console.note("  1. scan each one's card on this device:  vault peer add CARD")
+    console.note(
+      "  2. each scans yours and types:  vault peer replace \(shellQuoted(label)) CARD  ('vault id' shows it)")
+    console.note("  3. run 'vault daemon' here; each friend says yes to 'vault requests'")
+    console.note("'vault init --replaces' says what has come back; the old device must be gone for good")
+  }
+
+  /// On a device that takes a lost one's place.
+  private func tellWhatIsBack(_ composition: Composition, _ console: Console) async throws {
+    let vault = try composition.open(unlock)
+    defer { composition.finish(vault) }
+    try vault.changing.setReplacing()
+    let peers = try vault.trust.peers()
+    let answered = Set(try await vault.changing.regain())
+    for peer in peers {
+      console.note(answered.contains(peer.name) ? "\(peer.name) has answered" : "\(peer.name) could not be asked now")
+    }
+    if peers.isEmpty { console.note("no friend's card is here yet: vault peer add CARD") }
+    let statuses = try vault.changing.statuses()
+    if statuses.isEmpty { console.note("nobody has put this device in the old one's place yet: vault peer replace") }
+    try console.result(statuses.flatMap { ChangeText.lines($0) }, json: .array(statuses.map(\.json)))
   }
 }

@@ -52,7 +52,10 @@ struct InfoCommand: OpenedCommand {
       console.warning("\(peer) showed another header for this secret; the first one is kept")
     }
     let parcels = await ParcelText(details.deliveries, vault)
-    try console.result(Self.lines(details, parcels, now: Clocks.now()), json: details.json(parcels))
+    let change = try vault.changing.status(of: secret)
+    let lines = Self.lines(details, parcels, now: Clocks.now())
+    try console.result(
+      lines + (change.map { [""] + ChangeText.lines($0) } ?? []), json: details.json(parcels, change))
   }
 
   /// What is known of recovering it: that shares were delivered says nothing of it.

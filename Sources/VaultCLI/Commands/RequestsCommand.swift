@@ -32,6 +32,7 @@ struct RequestsListCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
+    try await vault.changing.lookAtRequests()
     let requests = try vault.consent.requests()
     if requests.isEmpty { console.note("nobody asks for anything") }
     var lines = requests.isEmpty ? [] : Self.table(requests).lines

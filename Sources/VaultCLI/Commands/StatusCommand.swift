@@ -19,6 +19,7 @@ struct StatusCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     vault.directory.lookClosely()
+    try? await vault.changing.lookAtRequests()
     let status = try vault.overview.status()
     let groups = VaultGroups(vault)
     var all: [GroupFacts] = []
@@ -28,8 +29,13 @@ struct StatusCommand: OpenedCommand {
       invitations = try groups.invitations().filter { !$0.isTaken }
     } catch { console.warning("groups can't be told about: \(VaultError(error).reason)") }
     let messages = try MessageTally(vault)
-    try console.result(
-      StatusText.lines(status, all, invitations: invitations.count, messages, now: Clocks.now()),
-      json: status.json(all, invitations: invitations.count, messages))
+    var changes: [ChangeStatus] = []
+    do { changes = try vault.changing.statuses() } catch {
+      console.warning("changes of holders can't be told about: \(VaultError(error).reason)")
+    }
+    var lines = StatusText.lines(status, all, invitations: invitations.count, messages, now: Clocks.now())
+    let open = changes.filter { $0.isOpen }
+    if !open.isEmpty { lines += [""] + open.flatMap { ChangeText.lines($0) } }
+    try console.result(lines, json: status.json(all, invitations: invitations.count, messages, changes))
   }
 }

@@ -69,13 +69,13 @@ extension SecretSummary {
 }
 
 extension SecretDetails {
-  func json(_ parcels: ParcelText) -> JSONValue {
+  func json(_ parcels: ParcelText, _ change: ChangeStatus? = nil) -> JSONValue {
     [
       "secret": summary.json, "ciphertextBytes": JSONValue(ciphertextByteCount),
       "fragmentBytes": JSONValue(fragmentByteCount), "labels": labels.map { JSONValue($0) } ?? .null,
       "deliveries": .array(deliveries.map(parcels.json)), "headerDigest": .string(headerDigest),
       "conflictingHeadersFrom": JSONValue(conflictingHeadersFrom), "listensNowhere": JSONValue(listensNowhere),
-      "lastCheck": lastCheck?.json ?? .null,
+      "lastCheck": lastCheck?.json ?? .null, "change": change?.json ?? .null,
     ]
   }
 }

@@ -111,7 +111,9 @@ enum StatusText {
 }
 
 extension VaultStatus {
-  func json(_ groups: [GroupFacts], invitations: Int, _ messages: MessageTally) -> JSONValue {
+  func json(
+    _ groups: [GroupFacts], invitations: Int, _ messages: MessageTally, _ changes: [ChangeStatus]
+  ) -> JSONValue {
     [
       "label": .string(identity.card.label), "fingerprint": .string(identity.fingerprint),
       "addresses": PeerText.json(identity.card.addresses), "daemon": daemonJSON,
@@ -121,6 +123,7 @@ extension VaultStatus {
       "settings": .array(changedSettings.map(\.json)), "requests": JSONValue(requests.count),
       "bluetooth": BluetoothText.json(self), "groups": .array(groups.map(\.json)),
       "invitations": JSONValue(invitations), "messages": messages.json,
+      "changes": .array(changes.map(\.json)),
     ]
   }
 

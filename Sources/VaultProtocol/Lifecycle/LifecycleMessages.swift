@@ -12,7 +12,7 @@ extension Digest {
 /// "What do you know about how this secret's sharing changes? This is what I know."
 ///
 /// Followed by an answer of ``LifecycleItem``s and a ``LifecycleEnd`` that says what is wanted; then the same the other
-/// way round, and an end.
+/// way round, and a ``LifecycleResult`` once it is kept. A no is a result, too.
 package struct LifecycleRequest: PeerMessage {
   package static let type = MessageType.lifecycleRequest
   /// Most objects of a secret that are named.
@@ -126,33 +126,32 @@ package struct LifecycleItem: PeerMessage {
   }
 }
 
-/// Nothing more follows of this side's objects; or nothing at all, because.
+/// Nothing more follows of this side's objects.
 package struct LifecycleEnd: PeerMessage {
   package static let type = MessageType.lifecycleEnd
 
   package let request: UInt64
-  package let refusal: RefusalReason?
   /// Of the objects that the other side has named; ascending.
   package let wanted: [ObjectMark]
 
-  package init(request: UInt64, refusal: RefusalReason? = nil, wanted: [ObjectMark] = []) {
+  package init(request: UInt64, wanted: [ObjectMark] = []) {
     self.request = request
-    self.refusal = refusal
     self.wanted = wanted
   }
 
   package func encode(into writer: inout Writer) throws(WireError) {
     try writer.u64(request)
-    try write(refusal, into: &writer)
     try writeMarks(wanted, into: &writer)
   }
 
   package init(from reader: inout Reader) throws(WireError) {
     request = try reader.u64("request")
-    refusal = try reason(from: &reader)
     wanted = try marks(from: &reader)
   }
 }
+
+package typealias LifecycleResult = OutcomeMessage<LifecycleResultKind>
+package enum LifecycleResultKind: MessageKind { package static let type = MessageType.lifecycleResult }
 
 private func writeMarks(_ marks: [ObjectMark], into writer: inout Writer) throws(WireError) {
   try writer.count16(marks.count)

@@ -142,7 +142,8 @@ extension VaultDatabase {
 
   /// The tables that say what belongs to a secret, or to whom.
   private static let reachedByIndex = [
-    "secrets", "shares", "lifecycle", "policies", "fragments", "outbox", "introductions", "tombstones", "peers", "removed_cards",
+    "secrets", "shares", "lifecycle", "policies", "fragments", "outbox", "introductions", "tombstones", "peers",
+    "removed_cards",
   ]
 
   /// What doesn't verify of a secret whose own row does, or isn't as it was written, becomes what its companion says.

@@ -32,7 +32,8 @@ enum ChangeText {
     case .proposed(let agreed, let needed, let until):
       return "\(agreed) of \(needed) holders have agreed; it can be agreed to until \(Timestamp.minute(until))"
     case .made(let ready, let needed, let missing):
-      return "\(ready) holders have their new shares, \(needed) are needed before older ones go; missing: \(list(missing))"
+      return
+        "\(ready) holders have their new shares, \(needed) are needed before older ones go; missing: \(list(missing))"
     case .complete: return "all is done"
     }
   }

@@ -23,7 +23,8 @@ struct PeerReplaceCommand: OpenedCommand {
   @Argument(help: "The peer.")
   var peer: String
 
-  @Argument(help: ArgumentHelp("The new card, or a file or picture of it, or -.", valueName: "card"), completion: .file())
+  @Argument(
+    help: ArgumentHelp("The new card, or a file or picture of it, or -.", valueName: "card"), completion: .file())
   var card: String?
 
   @OptionGroup var look: CameraOptions
