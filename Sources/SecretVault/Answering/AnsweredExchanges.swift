@@ -30,6 +30,8 @@ struct AnsweredReleases {
 /// What a peer has said so far about how a secret changes hands.
 struct AnsweredLifecycle {
   var secret: SecretID?
+  /// Whether the peer has proved a share of it.
+  var hasProved = false
   /// The tag of a secret that isn't known here, where the peer says what it is.
   var invitation: Digest?
   var objects: [LifecycleObject] = []

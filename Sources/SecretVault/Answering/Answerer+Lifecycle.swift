@@ -29,6 +29,7 @@ extension Answerer {
       return try await reply(LifecycleResult(request: question.request, refusal: .unavailable))
     }
     lifecycle.secret = known.circle.header.id
+    lifecycle.hasProved = known.hasProved
     let marks = Set(question.known)
     var own: Set<ObjectMark> = []
     for object in known.objects {
@@ -36,12 +37,6 @@ extension Answerer {
       own.insert(mark)
       guard known.mayHear, !marks.contains(mark) else { continue }
       try await reply(LifecycleItem(request: question.request, kind: object.kind, bytes: try object.encoded()))
-    }
-    if let index = known.fragment {
-      // Behind the proof of a share, or for a row of a record: pieces of the own fragment may be asked for.
-      if (try? exchanges.release.released(request: question.request)) != nil {
-        releases.secrets[question.request] = (known.circle.header.id, index)
-      }
     }
     let wanted = marks.subtracting(own).sorted()
     try await reply(LifecycleEnd(request: question.request, wanted: wanted))
@@ -72,9 +67,8 @@ extension Answerer {
   private struct Subject {
     let circle: Circle
     let mayHear: Bool
+    let hasProved: Bool
     let objects: [LifecycleObject]
-    /// This device's fragment, if the peer may have its pieces.
-    let fragment: UInt8?
   }
 
   /// Nil for somebody who hears nothing, not even that there is such a secret.
@@ -92,10 +86,7 @@ extension Answerer {
         try room.circles.sayHeld(record)
         circle = try room.circles.circle(of: record)
       }
-      let hasRow = circle.hasRow(who.digest) || hasProved
-      return Subject(
-        circle: circle, mayHear: isIn, objects: circle.objects(),
-        fragment: isIn && hasRow ? record?.ownIndex.flatMap { UInt8(exactly: $0) } : nil)
+      return Subject(circle: circle, mayHear: isIn, hasProved: hasProved, objects: circle.objects())
     } catch {
       room.core.logFault("what a secret's holders are can't be told: this device \(VaultCore.words(error))")
       return nil
@@ -120,7 +111,8 @@ extension Answerer {
 
   /// Keeps what has come, all or nothing, and says so.
   private mutating func keep(_ end: LifecycleEnd) async throws {
-    let (objects, known, invitation) = (lifecycle.objects, lifecycle.secret, lifecycle.invitation)
+    let said = lifecycle
+    let (objects, known, invitation) = (said.objects, said.secret, said.invitation)
     lifecycle = AnsweredLifecycle()
     let (circles, peer) = (room.circles, peer)
     let refusal = try await offPool { () throws -> RefusalReason? in
@@ -134,6 +126,20 @@ extension Answerer {
         return .internalFailure
       }
     }
+    if refusal == nil, let known { try await grantPieces(end.request, of: known, hasProved: said.hasProved) }
     try await reply(LifecycleResult(request: end.request, refusal: refusal))
+  }
+
+  /// Behind the proof of a share, or for who has a row in a record that is known here by now: pieces of the own fragment
+  /// may be asked for.
+  private mutating func grantPieces(_ request: UInt64, of id: SecretID, hasProved: Bool) async throws {
+    let (circles, card) = (room.circles, peer.digest)
+    let index = try await offPool { () throws -> UInt8? in
+      guard let record = try circles.database.secret(id), let index = record.ownIndex else { return nil }
+      guard try hasProved || circles.circle(of: record).hasRow(card) else { return nil }
+      return UInt8(exactly: index)
+    }
+    guard let index, (try? exchanges.release.released(request: request)) != nil else { return }
+    releases.secrets[request] = (id, index)
   }
 }

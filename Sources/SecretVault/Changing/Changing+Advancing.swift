@@ -151,8 +151,11 @@ extension Changing {
     let index = Int(row.index)
     var fragment: FragmentRecord?
     if try database.fragment(of: header.id, index: index)?.isComplete != true {
-      guard let rebuilt = try await rebuildFragment(row.index, circle, proposal, share) else { return }
-      fragment = rebuilt
+      do { fragment = try await rebuildFragment(row.index, circle, proposal) } catch {
+        try Task.checkCancellation()
+        return core.logFault("fragment \(index) of secret \(header.id) can't be rebuilt: \(VaultError(error).reason)")
+      }
+      guard fragment != nil else { return }
     }
     let dealer = Circles.header(try database.lifecycle(ofSecret: header.id))?.dealer
     let secret = SecretRecord(

@@ -14,7 +14,7 @@ extension Changing {
 
   /// Nil if too few of those who hold fragments can be reached.
   func rebuildFragment(
-    _ index: UInt8, _ circle: Circle, _ proposal: Proposal, _ share: HeldShare
+    _ index: UInt8, _ circle: Circle, _ proposal: Proposal
   ) async throws -> FragmentRecord? {
     let header = circle.header
     guard core.diskReserve.allows(header.dispersal.fragmentByteCount) else {
