@@ -66,7 +66,10 @@ private func lifecycleRequest(_ request: UInt64) -> LifecycleRequest {
 }
 
 private var recordName: RecordName {
-  get throws { RecordName(proposal: try Digest([UInt8](repeating: 1, count: 32)), dealings: []) }
+  get throws {
+    RecordName(
+      proposal: try Digest([UInt8](repeating: 1, count: 32)), dealings: [], signature: [UInt8](repeating: 2, count: 64))
+  }
 }
 
 private func introduction(_ request: UInt64) -> Introduction {

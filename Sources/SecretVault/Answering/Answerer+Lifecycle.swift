@@ -32,20 +32,27 @@ extension Answerer {
     lifecycle.hasProved = known.hasProved
     let marks = Set(question.known)
     var own: Set<ObjectMark> = []
+    var room = LifecycleAnswerer.byteLimit
     for object in known.objects {
       let mark = try object.digest().mark
       own.insert(mark)
-      guard known.mayHear, !marks.contains(mark) else { continue }
-      try await reply(LifecycleItem(request: question.request, kind: object.kind, bytes: try object.encoded()))
+      guard known.mayHear, !marks.contains(mark), room > 0 else { continue }
+      let bytes = try object.encoded()
+      // The rest goes in the next exchange: each object stands behind what it follows from.
+      room = bytes.count <= room ? room - bytes.count : 0
+      guard room > 0 else { continue }
+      try await reply(LifecycleItem(request: question.request, kind: object.kind, bytes: bytes))
     }
-    let wanted = marks.subtracting(own).sorted()
-    try await reply(LifecycleEnd(request: question.request, wanted: wanted))
+    // Who hears nothing isn't told what is known here either.
+    let wanted = known.mayHear ? marks.subtracting(own) : marks
+    try await reply(LifecycleEnd(request: question.request, wanted: wanted.sorted()))
   }
 
   /// Whether a peer may say that this device shall take a share of a secret of which it knows nothing.
   private func mayInvite(_ question: LifecycleRequest, _ tag: Digest) throws -> Bool {
     guard peer.introducer == nil, question.proof != nil else { return false }
-    return try room.circles.secret(tag: tag) == nil
+    guard let id = try room.circles.secret(tag: tag) else { return true }
+    return try room.database.secret(id) == nil && !room.circles.hasAccepted(id)
   }
 
   /// The headers of the secrets in which the peer has a place.
@@ -75,6 +82,7 @@ extension Answerer {
   private func subject(_ question: LifecycleRequest, _ tag: Digest) -> Subject? {
     do {
       guard let id = try room.circles.secret(tag: tag), let who = asker(about: id),
+        try room.database.secret(id) != nil || room.circles.hasAccepted(id),
         var circle = try room.circles.circle(of: id)
       else { return nil }
       let hasProved = try question.proof.map { try proves($0, question, tag, circle) } ?? false
@@ -117,8 +125,8 @@ extension Answerer {
     let (circles, peer) = (room.circles, peer)
     let refusal = try await offPool { () throws -> RefusalReason? in
       do {
-        let secret = try known ?? invitation.flatMap { try circles.invited(by: peer, $0, objects) }
-        guard let secret, !objects.isEmpty else { return nil }
+        if let invitation { try circles.invited(by: peer, invitation, objects) }
+        guard let secret = known, !objects.isEmpty else { return nil }
         _ = try circles.take(objects, of: secret)
         return nil
       } catch let error as ProtocolError { throw error } catch StoreError.diskFull { return .diskFull } catch {
@@ -139,7 +147,10 @@ extension Answerer {
       guard try hasProved || circles.circle(of: record).hasRow(card) else { return nil }
       return UInt8(exactly: index)
     }
-    guard let index, (try? exchanges.release.released(request: request)) != nil else { return }
+    guard let index, let header = try? circles.circle(of: id)?.header,
+      limitRefusal(header.dispersal.fragmentByteCount) == nil,
+      (try? exchanges.release.released(request: request)) != nil
+    else { return }
     releases.secrets[request] = (id, index)
   }
 }

@@ -8,18 +8,24 @@ import VaultStore
 extension Changing {
   /// Does what can be done without anybody else.
   func advance(_ id: SecretID) async throws {
-    try await offPool { [self] in
-      if let record = try database.secret(id), record.ownIndex != nil { try circles.sayHeld(record) }
-      try answerWish(id)
-      try deal(id)
-      try makeRecords(id)
-      try forgetExpired(id)
+    // What stands in the way of one step is none for the others.
+    for step in [sayHeld, answerWish, deal, makeRecords, forgetExpired] {
+      try await attempt(id) { try await offPool { try step(id) } }
     }
-    try await takeOver(id)
-    try await offPool { [self] in
-      try erase(id)
-      try askUser(id)
+    try await attempt(id) { [self] in try await takeOver(id) }
+    for step in [erase, askUser] { try await attempt(id) { try await offPool { try step(id) } } }
+  }
+
+  private func attempt(_ id: SecretID, _ step: () async throws -> Void) async throws {
+    do { try await step() } catch {
+      try Task.checkCancellation()
+      core.logFault("a change of secret \(id)'s holders can't be gone on with: this device \(VaultCore.words(error))")
     }
+  }
+
+  private func sayHeld(_ id: SecretID) throws {
+    guard let record = try database.secret(id), record.ownIndex != nil else { return }
+    try circles.sayHeld(record)
   }
 
   private func answerWish(_ id: SecretID) throws {
@@ -38,7 +44,7 @@ extension Changing {
     guard let circle = try circles.circle(of: id) else { return }
     for (digest, proposal) in circle.open where !circle.hasDealt(identity.keys.digest, proposal: digest) {
       guard let decision = try database.lifecycle(ofSecret: id).first(where: { $0.name == .init(.decision, digest) }),
-        decision.content == [1], try mayDeal(since: decision.addedAt, id), mistake(proposal, circle) == nil,
+        decision.content == [1], try mayDeal(since: decision.addedAt, id), mistake(proposal, digest, circle) == nil,
         let parent = circle.epochs[proposal.parent], let held = try circles.share(of: parent)
       else { continue }
       let salt = parent.holders == nil ? held.salt.withUnsafeBytes { Array($0) } : nil
@@ -48,9 +54,10 @@ extension Changing {
         continue
       }
       let row = try circles.row(.dealing(made.dealing, boxes: made.boxes), of: id)
-      // A dealing of this device's that another process has made meanwhile counts.
-      guard try circles.circle(of: id)?.hasDealt(identity.keys.digest, proposal: digest) != true else { continue }
-      try database.changeLifecycle(ofSecret: id, adding: [row])
+      // One a proposal, whichever process makes it: again only the same bytes.
+      let mark = LifecycleRecord(
+        secretID: id, name: .init(.dealt, digest), content: [], addedAt: environment.now())
+      try database.changeLifecycle(ofSecret: id, adding: [mark, row], unlessThere: mark.name)
       record(.shareDealt, secret: circle.header, detail: "for change \(proposal.number)")
     }
   }
@@ -61,10 +68,15 @@ extension Changing {
   }
 
   /// Why this device doesn't deal for a proposal, whatever its user says.
-  func mistake(_ proposal: Proposal, _ circle: Circle) -> String? {
+  func mistake(_ proposal: Proposal, _ digest: Digest, _ circle: Circle) -> String? {
     guard proposal.expiresAt > environment.now() else { return "its time is over" }
     guard proposal.number > circle.epochs.values.map(\.number).max() ?? 0 else {
       return "this device knows a later change of the same secret"
+    }
+    for (other, known) in circle.proposals where other != digest && known.number >= proposal.number {
+      if circle.hasDealt(identity.keys.digest, proposal: other) {
+        return "this device has dealt its share for another change of the same secret"
+      }
     }
     for row in proposal.rows where !row.isKept && row.joining.keys.digest != identity.keys.digest {
       guard let peer = try? database.peer(row.joining.keys.digest) else {
@@ -81,19 +93,25 @@ extension Changing {
   private func makeRecords(_ id: SecretID) throws {
     guard let circle = try circles.circle(of: id) else { return }
     for (digest, proposal) in circle.open where proposal.asker.digest == identity.keys.digest {
-      guard let name = circle.possibleRecord(of: digest) else { continue }
-      _ = try circles.take([.record(name)], of: id)
+      guard let dealings = circle.possibleRecord(of: digest), try circles.decision(on: digest, of: id) == true else {
+        continue
+      }
+      _ = try circles.take([.record(try RecordName.sign(dealings, of: digest, by: identity))], of: id)
     }
   }
 
   /// Forgets proposals whose time is over and under which nothing has come about.
   private func forgetExpired(_ id: SecretID) throws {
     guard let circle = try circles.circle(of: id) else { return }
+    try circles.forgetInvitation(id)
     var names: Set<LifecycleRecord.Name> = []
     for (digest, proposal) in circle.open where proposal.expiresAt <= environment.now() {
       names.insert(.init(.proposal, digest))
       names.insert(.init(.decision, digest))
-      for dealt in circle.dealings(of: digest).values { names.insert(.init(.dealing, try dealt.dealing.digest())) }
+      names.insert(.init(.dealt, digest))
+      for (name, dealt) in circle.dealings where dealt.dealing.proposal == digest {
+        names.insert(.init(.dealing, name))
+      }
     }
     if !names.isEmpty { try database.changeLifecycle(ofSecret: id, removing: names) }
   }
@@ -113,6 +131,12 @@ extension Changing {
         let key = try circles.receivingKey(of: proposal.rows[place].joining)
       else { continue }
       let row = proposal.rows[place]
+      if let known = try database.secret(id)?.ownIndex, known != Int(row.index) {
+        core.logFault(
+          "share \(row.index) of secret \(id) can't be taken over: this device has an older one, number \(known); delete that first"
+        )
+        continue
+      }
       let boxes = try change.record.dealings.compactMap { dealing -> [UInt8]? in
         let known = try circle.dealings[dealing.digest()]?.boxes ?? []
         return known.indices.contains(place) ? known[place] : nil
@@ -151,13 +175,18 @@ extension Changing {
     let index = Int(row.index)
     var fragment: FragmentRecord?
     if try database.fragment(of: header.id, index: index)?.isComplete != true {
+      guard try fits(header, proposal) else {
+        return core.logFault(
+          "fragment \(index) of secret \(header.id) is more than this device keeps for who asks it to hold it")
+      }
       do { fragment = try await rebuildFragment(row.index, circle, proposal) } catch {
         try Task.checkCancellation()
         return core.logFault("fragment \(index) of secret \(header.id) can't be rebuilt: \(VaultError(error).reason)")
       }
       guard fragment != nil else { return }
     }
-    let dealer = Circles.header(try database.lifecycle(ofSecret: header.id))?.dealer
+    // A card's digest that somebody tells counts for nothing.
+    let dealer = try database.peers().first { $0.signingKey == header.dealerKey }?.digest
     let secret = SecretRecord(
       id: header.id, askTag: try AskTag.of(header.id), headerDigest: header.digest, header: header.bytes,
       origin: .held, dealer: dealer ?? proposal.asker.digest,
@@ -179,12 +208,22 @@ extension Changing {
     self.record(.shareTakenOver, secret: header, detail: "change \(epoch.number)")
   }
 
+  /// Whether a fragment may come on account of who has proposed that this device holds one.
+  private func fits(_ header: SecretHeader, _ proposal: Proposal) throws -> Bool {
+    guard proposal.asker.digest != identity.keys.digest else { return true }
+    guard let quota = core.quota else { return false }
+    let usage = try database.usage(ofDealer: proposal.asker.digest)
+    let (total, overflow) = header.dispersal.fragmentByteCount.addingReportingOverflow(UInt64(max(0, usage.byteCount)))
+    return usage.count < quota.shares && !overflow && total <= quota.bytes
+  }
+
   // MARK: - Erasing
 
   /// Erases shares older than those of a record that is complete and that its user has agreed to.
   private func erase(_ id: SecretID) throws {
     guard let circle = try circles.circle(of: id) else { return }
     let own = try circles.ownEpochs(id)
+    // Held: this device is READY in it.
     guard own.count > 1, let complete = circle.held(own).last(where: { $0.holders != nil && circle.isComplete($0) }),
       let change = circle.changes[complete.digest], own.contains(where: { $0 < complete.number }),
       try circles.decision(on: change.name.proposal, of: id) == true
@@ -202,9 +241,20 @@ extension Changing {
   func askUser(_ id: SecretID) throws {
     guard let circle = try circles.circle(of: id) else { return }
     let now = environment.now()
-    for (digest, proposal) in circle.proposals where proposal.asker.digest != identity.keys.digest {
-      guard try circles.decision(on: digest, of: id) == nil, try isConcerned(proposal, digest, circle) else { continue }
-      try database.changeRequest(.change, of: proposal.asker.digest, secret: id, at: now) { row, counts in
+    // One of each asker's, always the same: what is to be dealt first, then what is newest.
+    var asked: Set<Digest> = []
+    let candidates = circle.proposals.sorted { one, other in
+      let (isOpen, isOtherOpen) = (circle.open[one.key] != nil, circle.open[other.key] != nil)
+      guard isOpen == isOtherOpen else { return isOpen }
+      guard one.value.number == other.value.number else { return one.value.number > other.value.number }
+      return one.key.bytes.lexicographicallyPrecedes(other.key.bytes)
+    }
+    for (digest, proposal) in candidates where proposal.asker.digest != identity.keys.digest {
+      guard try circles.decision(on: digest, of: id) == nil, try isConcerned(proposal, digest, circle),
+        asked.insert(proposal.asker.digest).inserted
+      else { continue }
+      let before = try database.request(.change, of: proposal.asker.digest, secret: id)
+      let after = try database.changeRequest(.change, of: proposal.asker.digest, secret: id, at: now) { row, counts in
         guard row?.headerDigest != digest, counts.ofPeer < ReleaseConsent.limitOfPeer,
           counts.all < ReleaseConsent.limit
         else { return }
@@ -212,6 +262,10 @@ extension Changing {
           kind: .change, peer: proposal.asker.digest, secretID: id, headerDigest: digest, askedAt: now,
           endsAt: circle.open[digest] == nil ? ReleaseConsent.sum(now, Consent.longestDecision) : proposal.expiresAt)
       }
+      guard let after, after.id != before?.id else { continue }
+      record(
+        .changeRequested, peer: try database.peer(after.peer), secret: circle.header,
+        detail: "request \(after.id): \(try circles.summary(of: proposal, digest, circle).sentence)")
     }
   }
 

@@ -93,7 +93,12 @@ extension Changing {
         conversation: answer.conversation, request: answer.request, header: header, index: index,
         asked: AskedPieces(request: answer.request, pieceCount: header.dispersal.stripeCount))
     }
-    return found.compactMap(\.self)
+    // Two may have the same fragment after several changes.
+    var sources: [UInt8: any PieceSource] = [:]
+    for source in found.compactMap(\.self) {
+      if sources[source.index] == nil { sources[source.index] = source } else { await source.close() }
+    }
+    return sources.sorted { $0.key < $1.key }.map(\.value)
   }
 }
 

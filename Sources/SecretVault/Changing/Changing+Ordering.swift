@@ -18,8 +18,21 @@ extension Changing {
           .usage, "this device holds no share of \(directory.secretReference(record.id).name)",
           hint: "change it on a device that holds one")
       }
+      let circle = try circles.circle(of: record)
+      let isUnderWay = try circle.open.contains { digest, proposal in
+        try proposal.asker.digest == identity.keys.digest && proposal.expiresAt > environment.now()
+          && circles.decision(on: digest, of: record.id) == true
+      }
+      guard !isUnderWay else {
+        guard records == nil else {
+          throw VaultError(
+            .usage, "a change of \(directory.secretReference(record.id).name) that you have proposed is under way",
+            hint: "see how far it is: vault status; to give it up: vault secret cancel")
+        }
+        continue
+      }
       let change: (inout Wish) -> Void
-      do { change = try self.change(order, record, isNamed: records != nil) } catch let error as VaultError {
+      do { change = try self.change(order, record) } catch let error as VaultError {
         // Of all secrets, those that it has nothing to do with are left alone.
         guard records == nil, error.code == .notFound || error.code == .usage else { throw error }
         continue
@@ -51,11 +64,11 @@ extension Changing {
     _ = try propose(id, wish, circle)
   }
 
-  private func change(_ order: ChangeOrder, _ record: SecretRecord, isNamed: Bool) throws -> (inout Wish) -> Void {
+  private func change(_ order: ChangeOrder, _ record: SecretRecord) throws -> (inout Wish) -> Void {
     switch order {
     case .replace(let old, let new):
       let (old, new) = (try card(old, record), try directory.find(new).digest)
-      if !isNamed { try expectHolder(old, record) }
+      try expectHolder(old, record)
       return { wish in
         wish.removed.insert(old)
         wish.added.insert(new)
@@ -69,7 +82,7 @@ extension Changing {
       }
     case .remove(let holder):
       let old = try card(holder, record)
-      if !isNamed { try expectHolder(old, record) }
+      try expectHolder(old, record)
       return { wish in
         wish.removed.insert(old)
         wish.added.remove(old)
@@ -101,7 +114,29 @@ extension Changing {
 
   private func expectHolder(_ card: Digest, _ record: SecretRecord) throws {
     guard try circles.concerns(card, circles.circle(of: record)) else {
-      throw VaultError(.notFound, "it holds no share of \(directory.secretReference(record.id).name)")
+      throw VaultError(
+        .notFound, "it isn't known to hold a share of \(directory.secretReference(record.id).name)",
+        hint: "see who holds one: vault check")
+    }
+  }
+
+  /// Gives up what this device's user has wanted of a secret, and what it has proposed: nobody's dealing counts for that any more.
+  package func cancel(_ reference: String) throws {
+    let record = try directory.resolve(reference)
+    let circle = try circles.circle(of: record)
+    var found = try circles.wish(for: record.id) != nil
+    if found { try dropWish(record.id) }
+    for (digest, proposal) in circle.open where proposal.asker.digest == identity.keys.digest {
+      guard try circles.decision(on: digest, of: record.id) == true else { continue }
+      let name = LifecycleRecord.Name(.decision, digest)
+      try database.changeLifecycle(
+        ofSecret: record.id,
+        adding: [LifecycleRecord(secretID: record.id, name: name, content: [0], addedAt: environment.now())],
+        removing: [name])
+      found = true
+    }
+    guard found else {
+      throw VaultError(.notFound, "no change of \(directory.secretReference(record.id).name) is under way here")
     }
   }
 
@@ -118,7 +153,9 @@ extension Changing {
     guard let circle = try circles.circle(of: id) else { return nil }
     let secret = try reference(id, circle)
     let own = try circles.ownEpochs(id)
-    let open = circle.open.filter { $0.value.expiresAt > environment.now() }.max { $0.value.number < $1.value.number }
+    let open = try circle.open.filter {
+      try $0.value.expiresAt > environment.now() && circles.decision(on: $0.key, of: id) != false
+    }.max { $0.value.number < $1.value.number }
     let newest = circle.changes.max { $0.value.record.proposal.number < $1.value.record.proposal.number }
     let names = try directory.peerNames()
     if let wish = try circles.wish(for: id) {
@@ -143,7 +180,7 @@ extension Changing {
           agreed: circle.dealings(of: digest).count, needed: parent.scheme.threshold, until: proposal.expiresAt),
         change: try circles.summary(of: proposal, digest, circle), request: try request(digest, id, proposal),
         hasOldShare: false, oldShares: [], formerThreshold: parent.scheme.threshold,
-        problem: mistake(proposal, circle))
+        problem: mistake(proposal, digest, circle))
     }
     guard let (digest, change) = newest, let epoch = circle.epochs[digest] else { return nil }
     let proposal = change.record.proposal

@@ -39,7 +39,15 @@ extension Changing {
   /// has none yet, the newest complete one.
   func parent(_ circle: Circle) throws -> Epoch {
     let own = try circles.ownEpochs(circle.header.id)
-    if let current = circle.current(among: own) { return current }
+    if let current = circle.current(among: own) {
+      let later = circle.epochs.values.contains { $0.number > current.number && circle.isComplete($0) }
+      guard !later || circle.held(own).contains(where: { $0.number > current.number }) else {
+        throw VaultError(
+          .usage, "the others have changed who holds it, and this device isn't among them any more",
+          hint: "ask one of them to add this device: vault secret add")
+      }
+      return current
+    }
     return circle.epochs.values.filter { circle.isComplete($0) }.max { $0.number < $1.number } ?? Epoch(circle.header)
   }
 
@@ -103,7 +111,7 @@ extension Changing {
     guard obstacles.isEmpty else { return obstacles }
     let threshold = Int(wish.threshold ?? UInt8(truncatingIfNeeded: parent.scheme.threshold))
     try check(threshold, rows.count, circle.header)
-    let last = circle.epochs.values.map(\.number).max() ?? 0
+    let last = (circle.epochs.values.map(\.number) + circle.proposals.values.map(\.number)).max() ?? 0
     let proposal: Proposal
     let digest: Digest
     do {
@@ -118,7 +126,8 @@ extension Changing {
       adding: [
         try circles.row(.proposal(proposal), of: id),
         LifecycleRecord(secretID: id, name: .init(.decision, digest), content: [1], addedAt: environment.now()),
-      ], removing: [.init(.wish, try wishName(id))])
+      ], removing: [.init(.wish, try wishName(id))], ifThere: .init(.wish, try wishName(id)))
+    guard try circles.circle(of: id)?.proposals[digest] != nil else { return [] }
     record(.changeProposed, secret: circle.header, detail: "\(threshold) of \(rows.count)")
     return []
   }

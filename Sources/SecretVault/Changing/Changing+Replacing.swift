@@ -86,9 +86,16 @@ extension Changing {
   private static let replacingKey = "replaces"
 
   /// Says that this device takes a lost one's place: from now on it asks peers by itself.
-  package func setReplacing() throws { try database.setMeta(Self.replacingKey, to: [1]) }
+  package func setReplacing() throws {
+    let until = UInt64(clamping: environment.now() + 3 * Self.proposalLifetime)
+    try database.setMeta(Self.replacingKey, to: (0..<8).map { UInt8(truncatingIfNeeded: until >> (56 - 8 * $0)) })
+  }
 
-  var isReplacing: Bool { (try? database.meta(Self.replacingKey)) == [1] }
+  /// For three months, or until it is said again.
+  var isReplacing: Bool {
+    let until = ((try? database.meta(Self.replacingKey)) ?? []).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    return UInt64(clamping: environment.now()) < until
+  }
 
   /// Asks peers in whose secrets they have a place for this device, says that it would take them, and goes on with all of them. Returns who has
   /// answered.
@@ -97,7 +104,8 @@ extension Changing {
     let answers = await limitedConcurrency(peers, limit: contactConcurrency) { [self] peer -> String? in
       do {
         let places = try await links.ask(PlacesAsker(), of: try directory.recipient(peer))
-        for place in places { try await offPool { [self] in try take(place) } }
+        // One that was deleted here stands in no other's way.
+        for place in places where place.former != nil { try? await offPool { [self] in try take(place) } }
         return peer.name
       } catch {
         environment.log.debug("\(peer.name) \(VaultCore.words(error))")

@@ -107,11 +107,20 @@ package final class Changing: Room {
   }
 
   func secretsUnderWay() throws -> [SecretID] {
-    var ids = Set(try database.secretsWithLifecycle())
+    var ids = try Set(database.secretsWithLifecycle().filter(isUnderWay))
     for replacement in try database.replacements() {
       ids.formUnion(try database.secrets(concerning: replacement.old, limit: Circles.placeLimit))
     }
     return ids.sorted()
+  }
+
+  /// Whether something is still to be done about a secret's holders.
+  private func isUnderWay(_ id: SecretID) throws -> Bool {
+    guard let circle = try circles.circle(of: id), try database.secret(id) != nil else { return true }
+    if !circle.open.isEmpty || circle.epochs.values.contains(where: { !circle.isComplete($0) }) { return true }
+    let own = try circles.ownEpochs(id)
+    let last = circle.epochs.values.map(\.number).max() ?? 0
+    return try own.count > 1 || !own.contains(last) || circles.wish(for: id) != nil
   }
 
   /// Asks whoever may know more of a secret's holders. Returns whether something new came.

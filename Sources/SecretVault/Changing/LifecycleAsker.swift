@@ -43,9 +43,15 @@ struct LifecycleAsker: Asker {
     let wanted = try await heard.toEnd(of: conversation)
     let isNews = try here { () throws in try circles.take(heard.objects, of: id) }
     let isWanted = Set(wanted)
+    // Who neither holds a share nor is to have one is told nothing, whatever it wants.
+    let mayHear = try here { () throws in try circles.mayHear(conversation.recipient.keys.digest, of: id) }
+    var room = LifecycleAnswerer.byteLimit
     for object in objects {
-      guard isWanted.contains(try here { () throws in try object.digest().mark }) else { continue }
+      guard isWanted.contains(try here { () throws in try object.digest().mark }), mayHear || object.kind == .header
+      else { continue }
       let bytes = try here { () throws in try object.encoded() }
+      guard bytes.count <= room else { break }
+      room -= bytes.count
       try await conversation.send(LifecycleItem(request: request, kind: object.kind, bytes: bytes))
     }
     try await conversation.send(LifecycleEnd(request: request))

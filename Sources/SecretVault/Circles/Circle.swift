@@ -5,8 +5,10 @@ import VaultProtocol
 
 /// What is known of how the sharing of one secret changes, verified: epochs, and what leads to others.
 struct Circle: Sendable {
-  /// Most proposals that wait for dealings, and most records that aren't complete.
-  static let limits = (proposals: 8, records: 16)
+  /// Most records that aren't complete.
+  private static let recordLimit = 16
+  /// Most dealings of one dealer for one proposal, unless a record names them.
+  private static let dealingLimit = 2
 
   struct Dealt: Sendable {
     let dealing: HolderDealing
@@ -21,6 +23,8 @@ struct Circle: Sendable {
   }
 
   let header: SecretHeader
+  /// This device's card.
+  let own: Digest
   /// By their digests: the dealer's, and those that records have made.
   private(set) var epochs: [Digest: Epoch]
   private(set) var joinings: [Digest: Joining] = [:]
@@ -28,8 +32,9 @@ struct Circle: Sendable {
   private(set) var dealings: [Digest: Dealt] = [:]
   private(set) var changes: [Digest: Change] = [:]
 
-  init(_ header: SecretHeader) {
+  init(_ header: SecretHeader, own: Digest) {
     self.header = header
+    self.own = own
     epochs = [header.digest: Epoch(header)]
   }
 
@@ -56,9 +61,13 @@ struct Circle: Sendable {
     return own.last(where: isComplete) ?? own.first
   }
 
-  /// Those of these numbers that are known, in ascending order.
+  /// The epochs of which this device has shares, of those with these numbers, in ascending order. Forks may have one number: it is READY in the one
+  /// whose share it has.
   func held(_ numbers: [UInt32]) -> [Epoch] {
-    epochs.values.filter { numbers.contains($0.number) }.sorted { $0.number < $1.number }
+    epochs.values.filter { epoch in
+      numbers.contains(epoch.number)
+        && (epoch.holders == nil || ready(in: epoch.digest).values.contains { $0.keys.digest == own })
+    }.sorted { $0.number < $1.number }
   }
 
   /// Whether there is a later epoch than this, so that its shares are old.
@@ -86,7 +95,12 @@ struct Circle: Sendable {
   /// The dealings of a proposal, by their dealers' indices.
   func dealings(of proposal: Digest) -> [UInt8: Dealt] {
     var found: [UInt8: Dealt] = [:]
-    for dealt in dealings.values where dealt.dealing.proposal == proposal { found[dealt.dealing.index] = dealt }
+    for (digest, dealt) in dealings.sorted(by: { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) })
+    where dealt.dealing.proposal == proposal {
+      // The one that a record names, of several.
+      let isNamed = changes.values.contains { $0.name.dealings.contains(digest) }
+      if found[dealt.dealing.index] == nil || isNamed { found[dealt.dealing.index] = dealt }
+    }
     return found
   }
 
@@ -99,8 +113,8 @@ struct Circle: Sendable {
     return proposals.filter { !done.contains($0.key) }
   }
 
-  /// A record of a proposal that has enough dealings, and of which there is none.
-  func possibleRecord(of proposal: Digest) -> RecordName? {
+  /// The dealings of a proposal that has enough of them, and of which there is no record.
+  func possibleRecord(of proposal: Digest) -> [Digest]? {
     guard let known = proposals[proposal], let parent = epochs[known.parent] else { return nil }
     let dealt = dealings(of: proposal).sorted { $0.key < $1.key }.prefix(parent.scheme.threshold)
     guard dealt.count == parent.scheme.threshold, !changes.values.contains(where: { $0.name.proposal == proposal })
@@ -108,14 +122,14 @@ struct Circle: Sendable {
       return nil
     }
     let digests = dealt.compactMap { try? $0.value.dealing.digest() }
-    return digests.count == dealt.count ? RecordName(proposal: proposal, dealings: digests) : nil
+    return digests.count == dealt.count ? digests : nil
   }
 
   // MARK: - What comes
 
   /// Adds what fits to what is known. False if it is there already, something that it follows from is missing, or there
-  /// is no room for it. Throws if it contradicts what it follows from.
-  mutating func add(_ object: LifecycleObject) throws(ProtocolError) -> Bool {
+  /// is no room for it. Throws if it contradicts what it follows from. `named` are the dealings that records name that come with it.
+  mutating func add(_ object: LifecycleObject, named: Set<Digest> = []) throws(ProtocolError) -> Bool {
     let digest = try object.digest()
     switch object {
     case .header(let header, _, _):
@@ -123,7 +137,8 @@ struct Circle: Sendable {
       return false
     case .joining(let joining): return try add(joining, digest)
     case .proposal(let proposal): return try add(proposal, digest)
-    case .dealing(let dealing, let boxes): return try add(Dealt(dealing: dealing, boxes: boxes), digest)
+    case .dealing(let dealing, let boxes):
+      return try add(Dealt(dealing: dealing, boxes: boxes), digest, isNamed: named.contains(digest))
     case .record(let name): return try add(name, digest)
     }
   }
@@ -150,20 +165,21 @@ struct Circle: Sendable {
   private mutating func add(_ proposal: Proposal, _ digest: Digest) throws(ProtocolError) -> Bool {
     guard proposals[digest] == nil, let parent = epochs[proposal.parent] else { return false }
     _ = try proposal.check(parent)
-    guard open.count < Self.limits.proposals else { return false }
     proposals[digest] = proposal
     return true
   }
 
-  private mutating func add(_ dealt: Dealt, _ digest: Digest) throws(ProtocolError) -> Bool {
-    guard let proposal = proposals[dealt.dealing.proposal], let parent = epochs[proposal.parent] else { return false }
-    if let known = dealings[digest] {
-      guard known.boxes.isEmpty, !dealt.boxes.isEmpty else { return false }
-    } else {
-      guard dealings(of: dealt.dealing.proposal)[dealt.dealing.index] == nil else { return false }
-      try dealt.dealing.verify(proposal, parent)
+  private mutating func add(_ dealt: Dealt, _ digest: Digest, isNamed: Bool) throws(ProtocolError) -> Bool {
+    guard let proposal = proposals[dealt.dealing.proposal], let parent = epochs[proposal.parent],
+      dealings[digest] == nil
+    else { return false }
+    // A dealer may say two things: a record names what counts.
+    let others = dealings.values.count {
+      $0.dealing.proposal == dealt.dealing.proposal && $0.dealing.index == dealt.dealing.index
     }
-    guard dealt.boxes.isEmpty || dealt.boxes.count == proposal.rows.count else { throw .foreignProposal("boxes") }
+    guard isNamed || others < Self.dealingLimit else { return false }
+    guard dealt.boxes.count == proposal.rows.count else { throw .foreignProposal("boxes") }
+    try dealt.dealing.verify(proposal, parent)
     dealings[digest] = dealt
     return true
   }
@@ -174,7 +190,10 @@ struct Circle: Sendable {
     }
     let dealt = name.dealings.compactMap { dealings[$0]?.dealing }
     guard dealt.count == name.dealings.count else { return false }
-    guard epochs.values.count(where: { !isComplete($0) }) < Self.limits.records else { return false }
+    guard !changes.values.contains(where: { $0.name.proposal == name.proposal }),
+      epochs.values.count(where: { !isComplete($0) }) < Self.recordLimit
+    else { return false }
+    try name.verify(proposal.asker)
     let record = SharingRecord(proposal, dealt)
     guard try record.digest() == digest else { throw .foreignProposal("record") }
     let (epoch, redistribution) = try record.verified(after: parent)
@@ -187,14 +206,15 @@ struct Circle: Sendable {
 
   /// All of it, each behind what it follows from.
   func objects() -> [LifecycleObject] {
-    var objects: [LifecycleObject] = joinings.values.filter { $0.index == 0 }.map { .joining($0) }
+    var objects: [LifecycleObject] =
+      joinings.values.filter { $0.index == 0 && $0.keys.digest == own }.map { .joining($0) }
     for epoch in epochs.values.sorted(by: { $0.number < $1.number }) {
       objects += ready(in: epoch.digest).sorted { $0.key < $1.key }.map { .joining($0.value) }
       for (digest, proposal) in proposals where proposal.parent == epoch.digest {
         objects.append(.proposal(proposal))
-        objects += dealings(of: digest).sorted { $0.key < $1.key }.map {
-          .dealing($0.value.dealing, boxes: $0.value.boxes)
-        }
+        objects += dealings.values.filter { $0.dealing.proposal == digest }
+          .sorted { ($0.dealing.index, $0.dealing.boxes.mark) < ($1.dealing.index, $1.dealing.boxes.mark) }
+          .map { .dealing($0.dealing, boxes: $0.boxes) }
         objects += changes.values.filter { $0.name.proposal == digest }.map { .record($0.name) }
       }
     }

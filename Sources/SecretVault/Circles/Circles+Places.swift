@@ -25,6 +25,13 @@ extension Circles {
     return false
   }
 
+  /// Whether a card holds a share of some epoch, as far as is known, or has a place.
+  func mayHear(_ card: Digest, of id: SecretID) throws -> Bool {
+    guard let circle = try circle(of: id) else { return false }
+    if circle.epochs.values.contains(where: { circle.holders(of: $0).values.contains(card) }) { return true }
+    return try hasPlace(card, in: circle)
+  }
+
   /// Whether somebody has dealt a secret or is known here to hold a share of it.
   func concerns(_ card: Digest, _ circle: Circle) throws -> Bool {
     if circle.epochs.values.contains(where: { circle.holders(of: $0).values.contains(card) }) { return true }
@@ -51,9 +58,12 @@ extension Circles {
 
   /// Keeps the header of a secret of which a peer says that this device shall hold a share, and asks the user. Nil if
   /// there is none, or no room for it.
-  func invited(by peer: PeerRecord, _ tag: Digest, _ objects: [LifecycleObject]) throws -> SecretID? {
+  ///
+  /// Nothing else is kept of a secret before the user has said yes.
+  func invited(by peer: PeerRecord, _ tag: Digest, _ objects: [LifecycleObject]) throws {
     for case .header(let header, let dealer, let former) in objects where try AskTag.of(header.id) == tag {
       let now = environment.now()
+      guard try database.tombstone(header.id) == nil else { return }
       let kept = try database.changeRequest(.change, of: peer.digest, secret: header.id, at: now) { row, counts in
         guard row == nil, counts.ofPeer < Self.invitationLimit, counts.all < ReleaseConsent.limit else { return }
         row = RequestRecord(
@@ -61,13 +71,33 @@ extension Circles {
           description: header.description, byteCount: Int64(clamping: header.dispersal.fragmentByteCount),
           askedAt: now, endsAt: ReleaseConsent.sum(now, ReleaseConsent.askedLifetime))
       }
-      guard kept != nil else { return nil }
-      try database.changeLifecycle(
-        ofSecret: header.id, adding: [row(.header(header, dealer: dealer, former: former), of: header.id)])
-      record(.changeRequested, peer: peer, secret: header, detail: "asks whether this device takes a share of it")
-      return header.id
+      guard let kept, kept.state == .waiting, kept.headerDigest == header.digest else { return }
+      let known = try database.lifecycle(ofSecret: header.id)
+      let row = try row(.header(header, dealer: dealer, former: former), of: header.id)
+      guard !known.contains(where: { $0.name == row.name }) else { return }
+      try database.changeLifecycle(ofSecret: header.id, adding: [row], removing: Set(known.map(\.name)))
+      record(
+        .changeRequested, peer: peer, secret: header,
+        detail: "request \(kept.id) asks whether this device takes a share of it")
     }
-    return nil
+  }
+
+  /// Whether this device's user has said that it takes a share of a secret of which it has none yet.
+  func hasAccepted(_ id: SecretID) throws -> Bool {
+    let name = LifecycleRecord.Name(.receivingKey, try AskTag.of(id))
+    return try database.lifecycle(ofSecret: id).contains { $0.name == name }
+  }
+
+  /// Forgets what somebody has asked this device to take a share of, if its user hasn't said yes and isn't asked any more.
+  func forgetInvitation(_ id: SecretID) throws {
+    guard try database.secret(id) == nil, try !hasAccepted(id) else { return }
+    let now = environment.now()
+    let waits = try database.requests().contains {
+      $0.kind == .change && $0.secretID == id && $0.state == .waiting && $0.endsAt > now
+    }
+    guard !waits else { return }
+    try database.changeLifecycle(
+      ofSecret: id, removing: Set(try database.lifecycle(ofSecret: id).map(\.name)))
   }
 
   // MARK: - Joinings

@@ -48,17 +48,18 @@ package final class Circles: Room {
   }
 
   private func circle(_ header: SecretHeader, _ rows: [LifecycleRecord]) throws -> Circle {
-    guard !rows.isEmpty else { return Circle(header) }
+    guard !rows.isEmpty else { return Circle(header, own: identity.keys.digest) }
     let names = rows.map(\.name)
     if let known = verified.withLock({ $0[header.id] }), known.names == names { return known.circle }
-    var circle = Circle(header)
+    var circle = Circle(header, own: identity.keys.digest)
     var rest = rows.compactMap(Self.object)
+    let named = Self.named(rest)
     // Each may follow from others that came after it.
     while true {
       var left: [LifecycleObject] = []
       for object in rest {
         // What was verified when it came, and doesn't any more, is left out.
-        if (try? circle.add(object)) == false { left.append(object) }
+        if (try? circle.add(object, named: named)) == false { left.append(object) }
       }
       guard left.count < rest.count else { break }
       rest = left
@@ -80,10 +81,56 @@ package final class Circles: Room {
   func take(_ objects: [LifecycleObject], of id: SecretID) throws -> Bool {
     guard var circle = try circle(of: id) else { return false }
     var added: [LifecycleRecord] = []
-    for object in objects where try circle.add(object) { added.append(try row(object, of: id)) }
+    let named = Self.named(objects)
+    for object in objects where try admits(object, circle) {
+      if try circle.add(object, named: named) { added.append(try row(object, of: id)) }
+    }
     guard !added.isEmpty else { return false }
     try database.changeLifecycle(ofSecret: id, adding: added)
     return true
+  }
+
+  private static func named(_ objects: [LifecycleObject]) -> Set<Digest> {
+    var named: Set<Digest> = []
+    for case .record(let name) in objects { named.formUnion(name.dealings) }
+    return named
+  }
+
+  /// Milliseconds by which clocks may differ.
+  private static let tolerance: Int64 = 3_600_000
+  /// Most proposals without a record, of all and of one asker.
+  private static let proposalLimits = (all: 8, ofAsker: 2)
+
+  /// Whether there is a reason to keep something that somebody says.
+  private func admits(_ object: LifecycleObject, _ circle: Circle) throws -> Bool {
+    switch object {
+    case .header: return false
+    case .dealing, .record: return true
+    case .joining(let joining):
+      guard joining.index == 0 else { return true }
+      return try isAwaited(joining.keys.digest, in: circle)
+    case .proposal(let proposal):
+      let now = environment.now()
+      guard proposal.expiresAt > now, proposal.expiresAt <= now + Changing.proposalLifetime + Self.tolerance else {
+        return false
+      }
+      let asker = proposal.asker.digest
+      let open = try circle.open.filter { try decision(on: $0.key, of: circle.header.id) != false }
+      guard open.count < Self.proposalLimits.all,
+        open.values.count(where: { $0.asker.digest == asker }) < Self.proposalLimits.ofAsker
+      else { return false }
+      if circle.epochs.values.contains(where: { circle.holders(of: $0).values.contains(asker) }) { return true }
+      return try isAwaited(asker, in: circle)
+    }
+  }
+
+  /// Whether a card is this device's, or one that its user has asked to hold a share, or put in a holder's place.
+  private func isAwaited(_ card: Digest, in circle: Circle) throws -> Bool {
+    if card == identity.keys.digest { return true }
+    if try wish(for: circle.header.id)?.added.contains(card) == true { return true }
+    return try database.replacements().contains { replacement in
+      try replacement.new == card && concerns(replacement.old, circle)
+    }
   }
 
   func row(_ object: LifecycleObject, of id: SecretID) throws -> LifecycleRecord {
@@ -127,7 +174,8 @@ package final class Circles: Room {
     guard try isFirst || hasChanged(record.id) else { return nil }
     if isFirst, try !hasChanged(record.id) { return (Epoch(try directory.header(of: record)), false) }
     let circle = try circle(of: record)
-    guard let epoch = circle.epochs[digest], epoch.number == number else { return nil }
+    guard let epoch = try circle.held(ownEpochs(record.id)).first(where: { $0.digest == digest && $0.number == number })
+    else { return nil }
     return (epoch, circle.isOld(epoch))
   }
 }

@@ -66,7 +66,7 @@ extension Consent {
     let known = try circles.circle(of: id)
     if let known, known.header.digest == proposal {
       if isApproved { return try circles.sayWilling(known.header) }
-      return try database.changeLifecycle(ofSecret: id, removing: [.init(.header, proposal)])
+      return try circles.forgetInvitation(id)
     }
     guard let circle = known, circle.proposals[proposal] != nil else {
       throw VaultError(.notFound, "what request \(request.id) is about is not here any more")

@@ -13,6 +13,11 @@ extension Recovering {
     do {
       guard let record = try releaseParcel(to: peer, job.header, in: [.answered]) else { return nil }
       do { return .released(try read(record, of: peer, job)) } catch {
+        // It may be the answer for another epoch.
+        guard try !circles.hasChanged(job.header.id) else {
+          try post.end(record)
+          return nil
+        }
         try drop(record, after: error, peer)
         return .failed(peer.asked, error)
       }

@@ -91,7 +91,7 @@ package final class Recovering: Room {
     var failure: (any Error)?
     while true {
       let recovery = Recovery(
-        epoch: epoch, own: own, search: try search(epoch, own, events),
+        epoch: epoch, own: own, search: try search(epoch, own, usesParcels: epoch.digest == first.digest, events),
         localPieces: localPieces(record, header, own, events), environment: environment,
         hint: introductions.hintOfIntroductions(record, header), events: events)
       do {
@@ -102,7 +102,8 @@ package final class Recovering: Room {
       } catch {
         await recovery.finish()
         let known = failure ?? error
-        guard VaultError(error).code == .belowThreshold, let next = epochs.popFirst() else {
+        let isShort = [.belowThreshold, .awaitingConsent].contains(VaultError(error).code)
+        guard isShort, let next = epochs.popFirst() else {
           consent.noteFailure(VaultError(known), header)
           throw known
         }
@@ -162,7 +163,7 @@ package final class Recovering: Room {
   }
 
   func search(
-    _ epoch: Epoch, _ own: HeldShare, _ events: @escaping @Sendable (RecoveryEvent) -> Void
+    _ epoch: Epoch, _ own: HeldShare, usesParcels: Bool, _ events: @escaping @Sendable (RecoveryEvent) -> Void
   ) throws -> HolderSearch {
     let header = epoch.header
     let peers = try likelyHolders(header)
@@ -184,7 +185,7 @@ package final class Recovering: Room {
         if heard.isFirstQuestion(to: peer.digest) {
           job.cards = introductions.cardExchange(with: peer, about: header) { heard.add($0) }
         }
-        return await ask(peer, job)
+        return await usesParcels ? ask(peer, job) : askInSession(peer, job)
       })
   }
 

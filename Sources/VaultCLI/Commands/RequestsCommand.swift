@@ -108,7 +108,11 @@ struct RequestsApproveCommand: OpenedCommand {
           + "\(ShareReporter.name(request.description, id: request.secret)) until \(Timestamp.second(request.endsAt))")
     case .deposit: console.note("the share of \(request.peer) (\(request.fingerprint)) is kept")
     case .change:
-      if let change = request.change { console.note(change.sentence) }
+      if let change = request.change {
+        console.note(change.sentence)
+      } else {
+        console.note("this device takes a share once enough of those who hold one agree")
+      }
       guard let status = try await vault.changing.agreed(request) else { break }
       for line in ChangeText.lines(status) { console.note(line) }
     }

@@ -1,3 +1,4 @@
+package import PeerAuth
 package import Sodium
 package import WireCodec
 
@@ -20,7 +21,7 @@ package enum LifecycleObject: Hashable, Sendable {
   case header(SecretHeader, dealer: Digest, former: Digest?)
   case joining(Joining)
   case proposal(Proposal)
-  /// With a box for each row, or with none: once all are READY nobody needs them.
+  /// With a box for each row.
   case dealing(HolderDealing, boxes: [[UInt8]])
   case record(RecordName)
 
@@ -81,7 +82,7 @@ package enum LifecycleObject: Hashable, Sendable {
           try reader.bytes(SubshareBox.byteCount, "box")
         }
         try reader.finish()
-        guard try boxes.isEmpty || HolderDealing.digest(of: boxes) == dealing.boxes else {
+        guard try HolderDealing.digest(of: boxes) == dealing.boxes else {
           throw ProtocolError.foreignProposal("boxes")
         }
         self = .dealing(dealing, boxes: boxes)
@@ -90,19 +91,42 @@ package enum LifecycleObject: Hashable, Sendable {
   }
 }
 
-/// Which dealings make a record, where proposal and dealings are known by themselves.
+/// Which dealings make a record, where proposal and dealings are known by themselves. The proposal's asker signs the
+/// record's digest, so that nobody else makes a second record of its proposal.
 package struct RecordName: WireValue, Hashable, Sendable {
   package static let version: UInt8 = 1
-  package static let byteLimit = 1 + Digest.byteCount + 1 + 255 * Digest.byteCount
+  package static let byteLimit = 1 + Digest.byteCount + 1 + 255 * Digest.byteCount + Ed25519.signatureByteCount
 
   package let proposal: Digest
   /// In the order of their dealers.
   package let dealings: [Digest]
+  package let signature: [UInt8]
 
-  package init(proposal: Digest, dealings: [Digest]) { (self.proposal, self.dealings) = (proposal, dealings) }
+  init(proposal: Digest, dealings: [Digest], signature: [UInt8]) {
+    self.proposal = proposal
+    self.dealings = dealings
+    self.signature = signature
+  }
+
+  package static func sign(
+    _ dealings: [Digest], of proposal: Digest, by asker: Identity
+  ) throws(ProtocolError) -> RecordName {
+    do {
+      let signature = try asker.sign(digest(proposal, dealings))
+      return RecordName(proposal: proposal, dealings: dealings, signature: signature)
+    } catch { throw ProtocolError(error, other: .foreignProposal("record")) }
+  }
 
   /// The record's digest.
-  package func digest() throws(ProtocolError) -> Digest {
+  package func digest() throws(ProtocolError) -> Digest { try Self.digest(proposal, dealings) }
+
+  package func verify(_ asker: CardKeys) throws(ProtocolError) {
+    do { try Ed25519.verify(signature, of: digest(), by: asker.signing) } catch {
+      throw ProtocolError(error, other: .foreignProposal("record"))
+    }
+  }
+
+  static func digest(_ proposal: Digest, _ dealings: [Digest]) throws(ProtocolError) -> Digest {
     do throws(SodiumError) {
       var hash = try DomainHash("vault/record/v1")
       hash.append(proposal)
@@ -117,6 +141,7 @@ package struct RecordName: WireValue, Hashable, Sendable {
     guard let count = UInt8(exactly: dealings.count) else { throw .limitExceeded(field: "dealings", limit: 255) }
     try writer.u8(count)
     for dealing in dealings { try writer.bytes(dealing.bytes) }
+    try write(signature, count: Ed25519.signatureByteCount, "record signature", into: &writer)
   }
 
   package init(from reader: inout Reader) throws(WireError) {
@@ -125,5 +150,6 @@ package struct RecordName: WireValue, Hashable, Sendable {
     dealings = try values(Int(try reader.u8("dealings")), from: &reader) { reader throws(WireError) in
       try VaultProtocol.digest(from: &reader, "dealing")
     }
+    signature = try reader.bytes(Ed25519.signatureByteCount, "record signature")
   }
 }

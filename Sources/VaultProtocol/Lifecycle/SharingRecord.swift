@@ -36,13 +36,9 @@ package struct SharingRecord: WireValue, Hashable, Sendable {
 
   /// BLAKE2b-256("vault/record/v1", proposal digest, dealing digests).
   package func digest() throws(ProtocolError) -> Digest {
-    try name().digest()
-  }
-
-  package func name() throws(ProtocolError) -> RecordName {
     var digests: [Digest] = []
     for dealing in dealings { digests.append(try dealing.digest()) }
-    return RecordName(proposal: try proposal.digest(), dealings: digests)
+    return try RecordName.digest(try proposal.digest(), digests)
   }
 
   /// Checks everything against the sharing before, and computes the new one.

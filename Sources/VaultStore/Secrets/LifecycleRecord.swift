@@ -22,6 +22,8 @@ package struct LifecycleRecord: Hashable, Sendable {
     case decision = 17
     /// What this device's user wants to be changed.
     case wish = 18
+    /// Under a proposal's digest: this device has dealt for it.
+    case dealt = 19
   }
 
   package struct Name: Hashable, Sendable {

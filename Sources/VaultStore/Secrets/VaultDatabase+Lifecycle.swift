@@ -46,14 +46,19 @@ extension VaultDatabase {
   /// Adds and removes rows about one secret, and erases shares of epochs below one, in one transaction. What is there
   /// already stays as it is. Throws ``StoreError/invalid(_:)`` if a row is too large, or there would be too many.
   ///
-  /// `unlessThere`: if there is such a row, nothing is changed.
+  /// `unlessThere`, `ifThere`: if there is such a row, or none, nothing is changed.
   package func changeLifecycle(
     ofSecret id: SecretID, adding: [LifecycleRecord] = [], removing: Set<LifecycleRecord.Name> = [],
-    erasingSharesBelow epoch: Int64? = nil, unlessThere name: LifecycleRecord.Name? = nil
+    erasingSharesBelow epoch: Int64? = nil, unlessThere name: LifecycleRecord.Name? = nil,
+    ifThere needed: LifecycleRecord.Name? = nil
   ) throws(StoreError) {
     try writeKeeping { db, changed in
       guard try self.tombstone(id, db) == nil else { throw StoreError.notFound("the secret") }
-      if let name, try self.lifecycle(ofSecret: id, db).contains(where: { $0.name == name }) { return }
+      if name != nil || needed != nil {
+        let names = Set(try self.lifecycle(ofSecret: id, db).map(\.name))
+        if let name, names.contains(name) { return }
+        if let needed, !names.contains(needed) { return }
+      }
       try self.change(id, adding: adding, removing: removing, db)
       if let epoch {
         try db.run(

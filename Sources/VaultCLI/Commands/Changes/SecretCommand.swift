@@ -10,19 +10,18 @@ struct SecretCommand: AsyncParsableCommand {
       Holders deal their shares anew to those who hold them from then on; nobody ever
       has the whole. As many people as the secret needs say yes, each on the own
       device, with 'vault requests'. Nobody needs to be online together: devices hand
-      on what they know whenever they meet. Run the command again, or 'vault status',
-      to see how far it has come.
+      on what they know whenever they meet. 'vault status' says how far it has come.
 
       Older shares are erased on each device once its owner has said yes and enough
       holders have their new ones. Until then both open the secret.
 
-      Examples: vault secret replace Alice "Alice, new phone" --all
+      Examples: vault secret replace Alice Bob --all
                 vault secret add Dan "house keys"
                 vault secret threshold "house keys" 3
       """,
     subcommands: [
       SecretReplaceCommand.self, SecretAddCommand.self, SecretRemoveCommand.self, SecretThresholdCommand.self,
-      SecretRefreshCommand.self,
+      SecretRefreshCommand.self, SecretCancelCommand.self,
     ])
 
   @OptionGroup var global: GlobalOptions
@@ -194,5 +193,29 @@ struct SecretRefreshCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     try await order(.refresh, secret, secrets, vault, console)
+  }
+}
+
+struct SecretCancelCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cancel",
+    abstract: "Give up a change that you have wanted.",
+    discussion: """
+      Nothing comes of it any more, whoever agrees. A change whose new shares are out
+      can't be taken back: make another one.
+
+      Example: vault secret cancel "house keys"
+      """)
+
+  @Argument(help: "Id, beginning of an id, or description.")
+  var secret: String
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    try vault.changing.cancel(secret)
+    console.note("the change is given up")
+    if console.json { try console.result(["secret": .string(secret)]) }
   }
 }
