@@ -21,7 +21,7 @@ RELEASE = -c release --static-swift-stdlib --disable-local-rpath --product
 release_bin = .build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier bench-latency examples account-book build-tests test-server test test-xmpp soak test-elsewhere test-thread test-address test-release test-ble test-namespaces bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
+.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier bench-latency bench-lifecycle examples account-book build-tests test-server test test-xmpp soak test-elsewhere test-thread test-address test-release test-ble test-namespaces bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -45,6 +45,7 @@ bench-smoke: build ## see that the comparisons work; their figures mean nothing
 	@Benchmarks/grouper --smoke --programs .build/debug
 	@Benchmarks/courier --smoke --program .build/debug/courier-simulation
 	@Benchmarks/latency --smoke --program .build/debug/courier-latency
+	@Benchmarks/lifecycle --smoke
 
 setup: ## install what the build needs, if it is missing
 	@scripts/setup
@@ -127,6 +128,10 @@ bench-latency: setup ## measure how long messages take directly, through ejabber
 	@$(SWIFT) build $(RELEASE) courier-latency
 	@$(SWIFT) build $(RELEASE) vault-net
 	@Benchmarks/latency
+
+bench-lifecycle: ## simulate ten years of circles whose people lose devices, for five minutes
+	@scripts/setup python3
+	@Benchmarks/lifecycle
 
 test-release: release server ## install a release somewhere else, look at what the loader makes of the programs, and run each
 	@scripts/test-release
