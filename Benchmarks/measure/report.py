@@ -40,7 +40,24 @@ def markdown(results):
     if "daemon" in results:
         cells = [[one["name"], f"{one['value']:,.1f} {one['unit']}", one["bound"] or "–"] for one in results["daemon"]]
         lines += ["## The daemon under load, and long lists", "", *table(["", "measured", "target"], cells), ""]
+    lines += others()
     return "\n".join(lines).rstrip() + "\n"
+
+
+OTHERS = [
+    ("server.md", "how many shares does a share server take a second?", "make bench-server"),
+    ("grouper.md", "the experiments of the papers on groups, with thirty share servers", "make bench-grouper"),
+    ("courier.md", "do parcels arrive that people carry?", "make bench-courier"),
+    ("latency.md", "how long does a message take?", "make bench-latency"),
+    ("bluetooth.md", "how fast is Bluetooth LE in a virtual machine?", "make bench-ble"),
+    ("lifecycle.md", "is a secret still there after ten years, when devices are lost?", "make bench-lifecycle"),
+]
+
+
+def others():
+    """The pages beside this one."""
+    cells = [[f"[{name}]({name})", question, f"`{command}`"] for name, question, command in OTHERS]
+    return ["## Other pages", "", *table(["page", "question", "made by"], cells)]
 
 
 def file_tables(sizes):
