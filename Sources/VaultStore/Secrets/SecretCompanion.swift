@@ -157,6 +157,7 @@ struct SecretCompanion: WireValue {
     let isChanged = version == Self.lifecycleVersion
     olderShares = isChanged ? try Self.olderShares(of: secret, from: &reader) : []
     lifecycle = isChanged ? try Self.lifecycle(of: secret, from: &reader) : []
+    guard !isChanged || !olderShares.isEmpty || !lifecycle.isEmpty else { throw .invalidValue(field: "version") }
     extensions = try reader.extensions()
   }
 
