@@ -20,11 +20,7 @@ extension VaultDatabase {
 
   /// Gives a secret a policy of its own; nil takes it away.
   package func setPolicy(_ policy: String?, ofSecret id: SecretID, at now: Int64) throws(StoreError) {
-    // What is damaged of the secret would keep its companion as it is, and that would bring the old policy back.
-    let companion = try? companions.readSecret(id)
-    if let companion, try !read({ db in try self.hasSoundRows(id, as: companion, db) }) {
-      _ = try takeUpIfPossible(id, isBehind: false)
-    }
+    try mendFirst(id)
     try writeKeeping { db, changed in
       try self.setConsentClock(now, db)
       try db.run("DELETE FROM policies WHERE secret_id = ?", [id.blob])

@@ -95,7 +95,7 @@ extension VaultDatabase {
     guard let secret = try self.secret(where: "id", id.blob, db) else {
       return try tombstone(id, db).map { .deleted(DeletedCompanion(secretID: id, deletedAt: $0)) }
     }
-    let shares = try Self.shares(of: id, db)
+    let shares = try mendedShares(of: id, db)
     guard shares.isEmpty == (secret.ownIndex == nil) else { throw StoreError.damaged("secret \(id)") }
     return .secret(
       SecretCompanion(
@@ -103,7 +103,7 @@ extension VaultDatabase {
         policy: try policy(ofSecret: id, db),
         fragments: try Self.fragments(of: id, db).filter(\.isComplete), deliveries: try Self.openDeliveries(of: id, db),
         introductions: try mendedIntroductions(ofSecret: id, db), olderShares: Array(shares.dropFirst()),
-        lifecycle: try lifecycle(ofSecret: id, db)))
+        lifecycle: try mendedLifecycle(ofSecret: id, db)))
   }
 
   /// The companion of a secret that is held, written if it has none: before it is said to be held.

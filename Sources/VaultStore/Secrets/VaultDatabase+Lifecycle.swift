@@ -52,6 +52,7 @@ extension VaultDatabase {
     erasingSharesBelow epoch: Int64? = nil, unlessThere name: LifecycleRecord.Name? = nil,
     ifThere needed: LifecycleRecord.Name? = nil
   ) throws(StoreError) {
+    try mendFirst(id)
     try writeKeeping { db, changed in
       guard try self.tombstone(id, db) == nil else { throw StoreError.notFound("the secret") }
       if name != nil || needed != nil {
@@ -75,25 +76,30 @@ extension VaultDatabase {
   private func change(
     _ id: SecretID, adding: [LifecycleRecord], removing: Set<LifecycleRecord.Name>, _ db: Database
   ) throws {
-    for name in removing {
-      try db.run(
-        "DELETE FROM lifecycle WHERE secret_id = ? AND kind = ? AND digest = ?",
-        [id.blob, name.kind.rawValue, name.digest.blob])
-    }
-    for record in adding {
+    for name in removing { try Self.delete(name, ofSecret: id, db) }
+    var known = adding.isEmpty ? [] : Set(try lifecycle(ofSecret: id, db).map(\.name))
+    for record in adding where known.insert(record.name).inserted {
       guard record.secretID == id, record.content.count <= LifecycleRecord.byteLimit else {
         throw StoreError.invalid("what was said about a secret's holders")
       }
-      try insert(record, db)
+      try put(record, db)
     }
     let count = try Int.fetchOne(
       db, sql: "SELECT count(*) FROM lifecycle WHERE secret_id = ?", arguments: [id.blob])
     guard count ?? 0 <= LifecycleRecord.countLimit else { throw StoreError.invalid("so much about a secret's holders") }
   }
 
-  func insert(_ record: LifecycleRecord, _ db: Database) throws {
+  private static func delete(_ name: LifecycleRecord.Name, ofSecret id: SecretID, _ db: Database) throws {
+    try db.run(
+      "DELETE FROM lifecycle WHERE secret_id = ? AND kind = ? AND digest = ?",
+      [id.blob, name.kind.rawValue, name.digest.blob])
+  }
+
+  /// Adds a row that isn't there, or in the place of one that is damaged.
+  func put(_ record: LifecycleRecord, _ db: Database) throws {
+    try Self.delete(record.name, ofSecret: record.secretID, db)
     try db.insert(
-      "OR IGNORE", into: "lifecycle", Self.lifecycleColumns,
+      into: "lifecycle", Self.lifecycleColumns,
       [
         record.secretID.blob, record.name.kind.rawValue, record.name.digest.blob, record.content.blob, record.addedAt,
         try record.rowMAC(keys).blob,
@@ -116,12 +122,22 @@ extension VaultDatabase {
   func mendLifecycle(_ companion: SecretCompanion, _ db: Database) throws {
     let id = companion.secret.id
     let sound = Set(try lifecycle(ofSecret: id, db).map(\.name))
-    for record in companion.lifecycle where !sound.contains(record.name) {
-      try db.run(
-        "DELETE FROM lifecycle WHERE secret_id = ? AND kind = ? AND digest = ?",
-        [id.blob, record.name.kind.rawValue, record.name.digest.blob])
-      try insert(record, db)
+    for record in companion.lifecycle where !sound.contains(record.name) { try put(record, db) }
+  }
+
+  /// The rows of a secret, after those that are damaged were made anew from its companion. Whoever calls reads companions.
+  func mendedLifecycle(ofSecret id: SecretID, _ db: Database) throws -> [LifecycleRecord] {
+    let sound = try lifecycle(ofSecret: id, db)
+    let sql = "SELECT count(*) AS number FROM lifecycle WHERE secret_id = ?"
+    let count = try Int.fetchOne(db.cachedStatement(sql: sql), arguments: [id.blob])
+    guard count != sound.count, let companion = try? companions.readSecret(id) else { return sound }
+    let known = Set(sound.map(\.name))
+    for record in companion.lifecycle where !known.contains(record.name) {
+      let name: StatementArguments = [id.blob, record.name.kind.rawValue, record.name.digest.blob]
+      // What was taken away stays away.
+      if try db.has("lifecycle WHERE secret_id = ? AND kind = ? AND digest = ?", name) { try put(record, db) }
     }
+    return try lifecycle(ofSecret: id, db)
   }
 
   // MARK: - Receiving keys
@@ -185,6 +201,7 @@ extension VaultDatabase {
         throw .damaged("the file of fragment \(fragment.index) of secret \(id)")
       }
     }
+    try mendFirst(id)
     try writeKeeping { db, changed in
       guard try self.tombstone(id, db) == nil else { throw StoreError.notFound("the secret") }
       var stored = secret

@@ -38,10 +38,22 @@ extension VaultDatabase {
     guard let ownIndex = secret.ownIndex, !shares.isEmpty else { return shares.isEmpty && secret.ownIndex == nil }
     for share in shares {
       guard share.index == ownIndex else { return false }
-      let name = Self.shareName(secret.id, ownIndex, epoch: share.epoch)
-      _ = try keys.open(share.sealed, name, what: "the share of secret \(secret.id)")
+      try check(share, secret.id)
     }
     return true
+  }
+
+  private func check(_ share: SealedShareRow, _ id: SecretID) throws(StoreError) {
+    _ = try keys.open(
+      share.sealed, Self.shareName(id, share.index, epoch: share.epoch), what: "the share of secret \(id)")
+  }
+
+  /// Its own shares, and in the place of those that don't open what its companion has. Whoever calls reads companions.
+  func mendedShares(of id: SecretID, _ db: Database) throws -> [SealedShareRow] {
+    try Self.shares(of: id, db).map { share in
+      if try unlessDamaged(try check(share, id)) != nil { return share }
+      return (try? companions.readSecret(id))?.shares.first { $0.epoch == share.epoch } ?? share
+    }
   }
 
   private func hasAllShares(of companion: SecretCompanion, _ db: Database) throws -> Bool {
@@ -145,6 +157,15 @@ extension VaultDatabase {
     "secrets", "shares", "lifecycle", "policies", "fragments", "outbox", "introductions", "tombstones", "peers",
     "removed_cards",
   ]
+
+  /// Before something is taken away from a secret: what is damaged of it would keep its companion as it is, and that
+  /// would bring back what was taken away.
+  func mendFirst(_ id: SecretID) throws(StoreError) {
+    let companion = try? companions.readSecret(id)
+    if let companion, try !read({ db in try self.hasSoundRows(id, as: companion, db) }) {
+      _ = try takeUpIfPossible(id, isBehind: false)
+    }
+  }
 
   /// What doesn't verify of a secret whose own row does, or isn't as it was written, becomes what its companion says.
   func mend(_ secret: SecretRecord, by companion: SecretCompanion, _ whole: [FragmentRecord], _ db: Database) throws {

@@ -214,7 +214,7 @@ extension VaultDatabase {
       try db.run("DELETE FROM shares WHERE secret_id = ? AND epoch = ?", [id.blob, share.epoch])
     }
     try db.run("DELETE FROM lifecycle WHERE secret_id = ?", [id.blob])
-    for record in companion.lifecycle { try insert(record, db) }
+    for record in companion.lifecycle { try put(record, db) }
     try db.run("DELETE FROM policies WHERE secret_id = ?", [id.blob])
     if let policy = companion.policy { try insertPolicy(policy, ofSecret: id, db) }
     let removed = Set(try introductions(ofSecret: id, db).filter { $0.state == .removed }.map(\.digest))
