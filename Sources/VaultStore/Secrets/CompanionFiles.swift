@@ -75,12 +75,14 @@ package struct CompanionFiles: Sendable {
 
   /// Gives what was prepared its names, durably. The bytes of what `wipes` names are overwritten, where the disk does that.
   func settle(_ names: some Sequence<CompanionName>, wiping wipes: Set<CompanionName>) throws(StoreError) {
+    var replaced: [OpenFile] = []
     for name in names {
-      let old = wipes.contains(name) ? try? OpenFile.privateFile(path(name), O_WRONLY) : nil
+      if wipes.contains(name), let old = try? OpenFile.privateFile(path(name), O_WRONLY) { replaced.append(old) }
       try FileNames.rename(path(name) + Self.pendingSuffix, to: path(name), replacing: true)
-      if let old { try? Self.wipe(old) }
     }
     try FileNames.synchronizeFolder(folder)
+    // Not before: the old name may come back until then.
+    for old in replaced { try? Self.wipe(old) }
   }
 
   /// Removes what was prepared for a transaction that failed.

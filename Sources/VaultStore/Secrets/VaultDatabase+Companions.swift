@@ -8,10 +8,11 @@ extension VaultDatabase {
 
   /// One immediate transaction that changes rows of what it adds to the set. Their companions are written before it
   /// commits and get their names after it: whatever happens, what a companion says was committed.
-  /// With `readsCompanions` nobody else is amid that while `body` runs.
+  /// With `readsCompanions` nobody else is amid that while `body` runs. With `wiping` the bytes of those that were there
+  /// are overwritten, as those of deleted secrets always are.
   @discardableResult
   func writeKeeping<Value>(
-    readsCompanions: Bool = false, _ body: (Database, inout Set<CompanionName>) throws -> Value
+    readsCompanions: Bool = false, wiping: Bool = false, _ body: (Database, inout Set<CompanionName>) throws -> Value
   ) throws(StoreError) -> Value {
     var files: [(name: CompanionName, bytes: [UInt8])] = []
     var deleted: Set<CompanionName> = []
@@ -52,7 +53,8 @@ extension VaultDatabase {
       for file in files { try? companions.remove(file.name) }
       return value
     }
-    guard (try? companions.settle(files.map(\.name), wiping: deleted)) != nil else { return value }
+    let wiped = wiping ? Set(files.map(\.name)) : deleted
+    guard (try? companions.settle(files.map(\.name), wiping: wiped)) != nil else { return value }
     CompanionFiles.setMark(mark, in: lock)
     return value
   }

@@ -52,8 +52,9 @@ extension VaultDatabase {
     erasingSharesBelow epoch: Int64? = nil, unlessThere name: LifecycleRecord.Name? = nil,
     ifThere needed: LifecycleRecord.Name? = nil
   ) throws(StoreError) {
+    let wipes = epoch != nil || Self.hasReceivingKeys(removing)
     try mendFirst(id)
-    try writeKeeping { db, changed in
+    try writeKeeping(wiping: wipes) { db, changed in
       guard try self.tombstone(id, db) == nil else { throw StoreError.notFound("the secret") }
       if name != nil || needed != nil {
         let names = Set(try self.lifecycle(ofSecret: id, db).map(\.name))
@@ -70,7 +71,11 @@ extension VaultDatabase {
       }
       if try self.secret(where: "id", id.blob, db) != nil { changed.insert(.secret(id)) }
     }
-    if epoch != nil || removing.contains(where: { $0.kind == .receivingKey }) { emptyLog() }
+    if wipes { emptyLog() }
+  }
+
+  private static func hasReceivingKeys(_ names: Set<LifecycleRecord.Name>) -> Bool {
+    names.contains { $0.kind == .receivingKey }
   }
 
   private func change(
@@ -201,8 +206,9 @@ extension VaultDatabase {
         throw .damaged("the file of fragment \(fragment.index) of secret \(id)")
       }
     }
+    let wipes = Self.hasReceivingKeys(removing)
     try mendFirst(id)
-    try writeKeeping { db, changed in
+    try writeKeeping(wiping: wipes) { db, changed in
       guard try self.tombstone(id, db) == nil else { throw StoreError.notFound("the secret") }
       var stored = secret
       if let known = try self.secret(where: "id", id.blob, db) {
@@ -224,5 +230,6 @@ extension VaultDatabase {
       try self.change(id, adding: adding, removing: removing, db)
       changed.insert(.secret(id))
     }
+    if wipes { emptyLog() }
   }
 }

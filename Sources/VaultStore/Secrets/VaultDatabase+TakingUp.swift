@@ -82,6 +82,8 @@ extension VaultDatabase {
         try Meta.set(Self.companionMarkKey, to: bytes(of: CompanionFiles.mark(in: lock)), db)
       }
     }
+    // What was erased since.
+    if isBehind { emptyLog() }
     return takenUp
   }
 
