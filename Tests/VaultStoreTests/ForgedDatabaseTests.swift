@@ -58,6 +58,8 @@ import Testing
   @Test(arguments: [
     // Removing peers would have no effect.
     "CREATE TRIGGER keeping BEFORE DELETE ON peers BEGIN SELECT raise(IGNORE); END",
+    // Keys that were taken away would stay.
+    "CREATE TRIGGER hoarding BEFORE DELETE ON lifecycle BEGIN SELECT raise(IGNORE); END",
     // The log would stay empty.
     "CREATE TRIGGER silence BEFORE INSERT ON audit BEGIN SELECT raise(IGNORE); END",
     // What was deleted would come again.
@@ -66,7 +68,8 @@ import Testing
     WHERE name = 'tombstones'
     """,
     "CREATE VIEW more AS SELECT * FROM peers", "CREATE TABLE more (column)", "CREATE INDEX more ON peers (name)",
-    "DROP INDEX secrets_listed", "DROP TABLE evidence", "ALTER TABLE audit ADD COLUMN more TEXT",
+    "DROP INDEX secrets_listed", "DROP TABLE evidence", "DROP TABLE replacements",
+    "ALTER TABLE audit ADD COLUMN more TEXT",
   ])
   func `tables, indexes and triggers that the program doesn't make are refused`(_ change: String) throws {
     let home = try TestHome()

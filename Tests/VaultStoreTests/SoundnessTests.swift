@@ -24,7 +24,14 @@ import Testing
 
   private let policies: [String?] = [nil, "ask", "delay 2d"]
 
-  /// Two secrets that are held, one of them with a policy of its own, and one that was dealt, with two deliveries that wait.
+  /// What was said of secret 2.
+  private func rows() throws -> [LifecycleRecord] {
+    try [(.joining, 1), (.record, 2), (.receivingKey, 3)].map { kind, time in
+      try sampleRow(2, kind, "row \(time)", String(repeating: "said", count: 50), at: time)
+    }
+  }
+
+  /// Two secrets that are held, one of them with a policy of its own and a second share, and one that was dealt, with two deliveries that wait.
   private func furnished() throws -> Furnished {
     let home = try TestHome()
     let database = try home.makeDatabase()
@@ -36,6 +43,8 @@ import Testing
       let fragment = try placeFragment(database, number, index: 2)
       _ = try database.deposit(sampleSecret(number), share: text("share"), index: 2, fragment: fragment)
     }
+    try database.takeOver(
+      text("share of a later epoch"), index: 2, epoch: 1, of: sampleSecret(2), fragment: nil, adding: rows())
     let staged = try stageFragments(database, 3, count: 3)
     try database.deal(
       sampleSecret(3, origin: .dealt, ownIndex: 1), ownShare: text("share"), fragments: staged.records,
@@ -90,13 +99,19 @@ import Testing
         let share = try database.share(ofSecret: sampleID(number)), publicCopy(share.bytes) == Array("share".utf8)
       else { return false }
       _ = try database.openFragment(of: sampleID(number), index: share.index)
+      if number == 2 {
+        guard let share = try database.share(ofSecret: sampleID(2), epoch: 1),
+          publicCopy(share.bytes) == Array("share of a later epoch".utf8)
+        else { return false }
+        return try database.lifecycle(ofSecret: sampleID(2)) == rows()
+      }
       guard number == 3 else { return true }
       let payloads = try database.waitingDeliveries().map { String(decoding: $0.entry.payload, as: UTF8.self) }
       return Set(payloads) == ["sealed to bob", "sealed to carol"]
     } catch { return false }
   }
 
-  @Test(arguments: ["secrets", "shares", "policies", "outbox", "fragments"])
+  @Test(arguments: ["secrets", "shares", "lifecycle", "policies", "outbox", "fragments"])
   func `after a bit has flipped, every share is served with its policy, and every delivery goes out, or they are named`(
     table: String
   ) throws {
@@ -115,6 +130,7 @@ import Testing
       "UPDATE secrets SET ask_tag = randomblob(32)", "UPDATE outbox SET state = 'waitinf'",
       "UPDATE outbox SET payload = x'00'", "UPDATE outbox SET recipient = randomblob(32)",
       "UPDATE shares SET sealed = zeroblob(80)", "UPDATE fragments SET byte_count = byte_count + 1",
+      "DELETE FROM lifecycle", "UPDATE lifecycle SET mac = zeroblob(32)", "DELETE FROM shares WHERE epoch = 1",
     ] {
       let furnished = try furnished()
       let database = try furnished.home.reopen()
