@@ -44,16 +44,55 @@ import WireCodec
 
   @Test func `the companion of a secret`() throws {
     let keys = try VaultKeys(master: secret(masterKey))
+    try expectInDocument(lines(Companion.secret(companion(keys)).file(keys)))
+    let deleted = DeletedCompanion(secretID: sampleID(1), deletedAt: 1_700_000_000_000)
+    try expectInDocument(lines(Companion.deleted(deleted).file(keys)))
+  }
+
+  @Test func `the companion of a secret whose holders have changed`() throws {
+    let keys = try VaultKeys(master: secret(masterKey))
+    let older = try companion(keys).shares
+    let row = LifecycleRecord(
+      secretID: sampleID(1), name: .init(.joining, try Digest([UInt8](repeating: 0x99, count: 32))),
+      content: Array("joining".utf8), addedAt: 1_700_000_002_000)
+    let changed = try companion(keys, epoch: 1, olderShares: older, lifecycle: [row])
+    try expectInDocument(lines(Companion.secret(changed).file(keys)))
+    let read = try SecretCompanion.decode(changed.encoded(), limit: SecretCompanion.byteLimit)
+    #expect(read.shares == changed.shares && read.lifecycle == [row])
+  }
+
+  @Test func `the MACs of what is said about holders and of a replaced device`() throws {
+    let home = try TestHome()
+    try home.folders.create()
+    let database = try VaultDatabase(home.folders, keys: VaultKeys(master: secret(masterKey)), creating: true)
+    let row = LifecycleRecord(
+      secretID: sampleID(1), name: .init(.joining, try Digest([UInt8](repeating: 0x99, count: 32))),
+      content: Array("joining".utf8), addedAt: 1_700_000_002_000)
+    try expectInDocument(lines(row.rowMAC(database.keys)))
+    try database.put(
+      Replacement(
+        old: Digest([UInt8](repeating: 0x66, count: 32)), new: Digest([UInt8](repeating: 0x77, count: 32)),
+        card: Array("card".utf8), addedAt: 1_700_000_000_000))
+    let mac = try database.read { db in
+      try StoredRow(row: Row.fetchOne(db, sql: "SELECT mac FROM replacements") ?? Row(), what: "it")
+        .bytes("mac", count: 32)
+    }
+    try expectInDocument(lines(mac))
+  }
+
+  private func companion(
+    _ keys: VaultKeys, epoch: Int64 = 0, olderShares: [SealedShareRow] = [], lifecycle: [LifecycleRecord] = []
+  ) throws -> SecretCompanion {
     let dealer = try Digest([UInt8](repeating: 0x77, count: 32))
     let headerDigest = try Digest([UInt8](repeating: 0x66, count: 32))
-    let name = VaultDatabase.shareName(sampleID(1), 2, epoch: 0)
-    let companion = SecretCompanion(
+    let name = VaultDatabase.shareName(sampleID(1), 2, epoch: epoch)
+    return SecretCompanion(
       secret: SecretRecord(
         id: sampleID(1), askTag: try Digest([UInt8](repeating: 0x88, count: 32)), headerDigest: headerDigest,
         header: Array("header".utf8), origin: .held, dealer: dealer, description: "house keys", kind: 1, threshold: 2,
         shareCount: 3, ownIndex: 2, createdAt: 1_700_000_000_000, receivedAt: 1_700_000_001_000),
       sealedShare: try keys.seal(text("share and salt"), name, nonce: [UInt8](repeating: 0x44, count: 24)),
-      policy: "ask",
+      epoch: epoch, policy: "ask",
       fragments: [
         FragmentRecord(
           completeOf: sampleID(1), index: 2, byteCount: 4096, trailerByteCount: 32, pieces: 1,
@@ -63,10 +102,7 @@ import WireCodec
         IntroductionRecord(
           secretID: sampleID(1), digest: headerDigest, noiseKey: [UInt8](repeating: 0x55, count: 32), index: 3,
           dealer: dealer, card: Array("card".utf8), addedAt: 1_700_000_000_000)
-      ])
-    try expectInDocument(lines(Companion.secret(companion).file(keys)))
-    let deleted = DeletedCompanion(secretID: sampleID(1), deletedAt: 1_700_000_000_000)
-    try expectInDocument(lines(Companion.deleted(deleted).file(keys)))
+      ], olderShares: olderShares, lifecycle: lifecycle)
   }
 
   @Test func `who this device is and whom it trusts, and the note of an item`() throws {
