@@ -13,7 +13,11 @@ struct ArgumentContractTests {
     "id", "id --text", "id --png f", "id --svg f", "id --address a:1", "id --png f --address a:1 --address b:2",
     "peer add vaultpeer1qqq", "peer add VAULTPEER1QQQ", "peer add bob.png", "peer add -", "peer add bob.png --name Bob",
     "peer list", "peer show Bob", "peer rename Bob Robert", "peer address Bob a:1", "peer address Bob a:1 b:2",
-    "peer remove Bob", "peer remove Bob --yes", "peer ping Bob",
+    "peer remove Bob", "peer remove Bob --yes", "peer ping Bob", "peer replace Bob new.png --yes",
+    "peer replace Bob --undo", "peer replace Bob --camera", "init --label a --replaces", "init --replaces",
+    "secret replace Bob Carol keys", "secret replace Bob Carol --all", "secret add Dan keys notes",
+    "secret remove Bob --all --leave-out-absent", "secret threshold keys 3", "secret threshold --all 3",
+    "secret refresh keys", "secret refresh --all", "secret cancel keys",
     "peer accept Carol", "peer accept Carol --name C --yes", "peer list --introduced", "scan photo.jpg", "scan -",
     "daemon", "daemon --listen 127.0.0.1:0", "daemon --listen [::1]:4721", "daemon --verbose",
     "share f --threshold 2", "share - --threshold 2", "share f --threshold 255", "share --threshold 2 f",
@@ -59,7 +63,8 @@ struct ArgumentContractTests {
     "init", "init --label", "init --label A --no-passphrase --passphrase-fd 3", "frob", "id --text --png f",
     "id --png f --svg g", "peer frob", "peer add", "peer show", "peer rename Bob", "peer address Bob", "peer remove",
     "peer accept", "peer list --introduced --near",
-    "peer ping", "scan", "daemon --listen", "daemon --listen nowhere", "daemon --listen a:99999", "share",
+    "peer ping", "peer replace Bob", "peer replace Bob x --undo", "secret", "secret add Dan", "secret add Dan a --all",
+    "secret threshold keys", "secret threshold 3", "secret refresh", "secret cancel", "scan", "daemon --listen", "daemon --listen nowhere", "daemon --listen a:99999", "share",
     "daemon --listen ::1:4799",
     "share f", "share f --threshold 0", "share f --threshold 1", "share f --threshold 256", "share f --threshold two",
     "share f --threshold 3 --to Bob", "share f --threshold 2 --to Bob --no-own-share",
@@ -144,7 +149,7 @@ struct ArgumentContractTests {
     #expect(complaint.hint == "see '\(help)'")
   }
 
-  @Test(arguments: [("peer", "address, remove"), ("settings", "get, set, list, reset")])
+  @Test(arguments: [("peer", "address, replace, remove"), ("settings", "get, set, list, reset")])
   func aGroupWithoutACommandListsItsCommands(line: String, commands: String) throws {
     let missing = try #require(throws: MissingSubcommand.self) {
       var command = try Root.parseAsRoot(words(line))

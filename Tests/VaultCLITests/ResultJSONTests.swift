@@ -33,7 +33,7 @@ struct ResultJSONTests {
       release.json.text == #"""
         {"id":3,"kind":"release","peer":"Bob","fingerprint":"01234","secret":"4be1","description":null,"bytes":null,\#
         "state":"waiting","askedAt":"1970-01-01T00:00:00.000Z","releasesAt":"1970-01-01T00:00:01.000Z",\#
-        "endsAt":"1970-01-01T00:00:02.000Z"}
+        "endsAt":"1970-01-01T00:00:02.000Z","change":null}
         """#)
     let policy = SecretPolicy(
       secret: SecretReference(id: "4be1", name: "keys"), policy: .delay(172_800_000), isDefault: false)
@@ -74,7 +74,7 @@ struct ResultJSONTests {
         {"secret":\#(Samples.secret.json.text),"ciphertextBytes":1040,"fragmentBytes":520,"labels":["you","Bob"],\#
         "deliveries":[{"peer":"Bob","index":2,"state":"delivered","reason":null,"onItsWay":null,"probe":null},\#
         {"peer":"Carol","index":3,"state":"unreachable","reason":"did not answer in time","onItsWay":null,"probe":null}],\#
-        "headerDigest":"ff00","conflictingHeadersFrom":[],"listensNowhere":[],"lastCheck":null}
+        "headerDigest":"ff00","conflictingHeadersFrom":[],"listensNowhere":[],"lastCheck":null,"change":null}
         """#)
   }
 

@@ -10,8 +10,8 @@ struct PeerReplaceCommand: OpenedCommand {
     abstract: "Put the card of a peer's new device in the place of a lost one's.",
     discussion: """
       For a friend whose device is gone. Meet, and compare the fingerprint of the new
-      card. The old card is removed and refused; the new one may ask to take its place
-      in secrets, which 'vault requests' puts before you. This counts on your device
+      card. The old card is removed and refused; the new one may ask for its place in
+      secrets, which 'vault requests' puts before you. This counts on your device
       alone: each friend does it.
 
       --undo takes it back, as long as your device has dealt nothing to the new card.
