@@ -63,7 +63,7 @@ struct ArgumentContractTests {
     "init", "init --label", "init --label A --no-passphrase --passphrase-fd 3", "frob", "id --text --png f",
     "id --png f --svg g", "peer frob", "peer add", "peer show", "peer rename Bob", "peer address Bob", "peer remove",
     "peer accept", "peer list --introduced --near",
-    "peer ping", "peer replace Bob", "peer replace Bob x --undo", "secret", "secret add Dan", "secret add Dan a --all",
+    "peer ping", "peer replace Bob", "peer replace Bob x --undo", "secret add Dan", "secret add Dan a --all",
     "secret threshold keys", "secret threshold 3", "secret refresh", "secret cancel", "scan", "daemon --listen", "daemon --listen nowhere", "daemon --listen a:99999", "share",
     "daemon --listen ::1:4799",
     "share f", "share f --threshold 0", "share f --threshold 1", "share f --threshold 256", "share f --threshold two",

@@ -144,7 +144,7 @@ extension Changing {
 
   /// How far changes have come, of all secrets about which something is under way or that have changed.
   package func statuses() throws -> [ChangeStatus] {
-    try secretsUnderWay().compactMap { id in try status(of: id) }
+    try Set(secretsUnderWay() + database.secretsWithLifecycle()).sorted().compactMap { id in try status(of: id) }
   }
 
   package func status(of reference: String) throws -> ChangeStatus? { try status(of: directory.resolve(reference).id) }

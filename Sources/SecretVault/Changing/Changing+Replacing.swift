@@ -99,7 +99,7 @@ extension Changing {
 
   /// Asks peers in whose secrets they have a place for this device, says that it would take them, and goes on with all of them. Returns who has
   /// answered.
-  package func regain() async throws -> [String] {
+  package func regain(leavingOutAbsent: Bool = false) async throws -> [String] {
     let peers = try database.peers()
     let answers = await limitedConcurrency(peers, limit: contactConcurrency) { [self] peer -> String? in
       do {
@@ -110,6 +110,11 @@ extension Changing {
       } catch {
         environment.log.debug("\(peer.name) \(VaultCore.words(error))")
         return nil
+      }
+    }
+    if leavingOutAbsent {
+      for id in try database.secretsWithLifecycle() where try circles.wish(for: id) != nil {
+        try wish(id) { $0.leavesOutAbsent = true }
       }
     }
     try await pursueAll()

@@ -25,6 +25,9 @@ struct InitCommand: AsyncParsableCommand, UnlockingCommand {
   @Flag(help: "Take the place of a device of yours that is lost.")
   var replaces = false
 
+  @Flag(help: "With --replaces: leave out holders from whom nothing has been heard.")
+  var leaveOutAbsent = false
+
   @Flag(
     name: .customLong("no-passphrase"), help: "Protect the keys by this device's own means alone; nothing is asked.")
   var noPassphrase = false
@@ -41,6 +44,7 @@ struct InitCommand: AsyncParsableCommand, UnlockingCommand {
     if noPassphrase, unlock.passphrase != .terminal {
       throw ValidationError("--no-passphrase excludes --passphrase-fd and --passphrase-file.")
     }
+    if leaveOutAbsent, !replaces { throw ValidationError("--leave-out-absent goes with --replaces.") }
     if label == nil, !replaces { throw ValidationError("--label needs a name.") }
     if label?.allSatisfy(\.isWhitespace) == true { throw ValidationError("--label needs a name.") }
   }
@@ -90,7 +94,7 @@ struct InitCommand: AsyncParsableCommand, UnlockingCommand {
     defer { composition.finish(vault) }
     try vault.changing.setReplacing()
     let peers = try vault.trust.peers()
-    let answered = Set(try await vault.changing.regain())
+    let answered = Set(try await vault.changing.regain(leavingOutAbsent: leaveOutAbsent))
     for peer in peers {
       console.note(answered.contains(peer.name) ? "\(peer.name) has answered" : "\(peer.name) could not be asked now")
     }
