@@ -7,7 +7,27 @@ import WireCodec
 enum LifecycleSamples {
   private static let example = LifecycleTargets.example
 
-  static func all() throws -> [Sample] { try joinings() + proposals() + dealings() + records() }
+  static func all() throws -> [Sample] { try joinings() + proposals() + dealings() + records() + objects() }
+
+  private static func objects() throws -> [Sample] {
+    func input(_ place: Int) -> [UInt8] {
+      [LifecycleTargets.objects[place].kind.rawValue] + LifecycleTargets.objects[place].bytes
+    }
+    let (header, joining, dealing, bare, record) = (input(0), input(2), input(4), input(5), input(6))
+    let boxes = dealing.count - bare.count
+    return Sample.of(
+      "lifecycle-object",
+      [
+        "valid-header": header, "valid-header-in-anothers-place": input(1), "valid-joining": joining,
+        "valid-proposal": input(3), "valid-dealing-with-boxes": dealing, "valid-dealing-without-boxes": bare,
+        "valid-record": record, "empty": [], "unknown-kind": [6] + joining.dropFirst(),
+        "kind-of-another": joining.with(0, [3]), "header-without-dealer": [1] + header.dropFirst(65),
+        "truncated-in-header": header.without(last: 1), "forged-box": dealing.with(dealing.count - 1, [0xff]),
+        "one-box-missing": dealing.without(last: boxes / 3).with(bare.count - 1, [2]),
+        "more-boxes-than-there-are": bare.with(bare.count - 1, [255]), "trailing-byte": bare + [0],
+        "record-of-another-version": record.with(1, [2]), "record-more-dealings-than-there-are": record.with(34, [9]),
+      ])
+  }
 
   private static func joinings() throws -> [Sample] {
     let new = try example.proposal.rows[0].joining.encoded()

@@ -143,9 +143,41 @@ enum ProtocolSamples {
         "drill-piece-with-long-path": body(.drillPiece, number, number, [65], many(0, 70)),
         "drill-refusal-without-reason": body(.drillRefusal, number, [0]),
       ])
+    samples += lifecycle(number)
     samples += Sample.of(
       "request", ["answer-is-no-request": body(.pong, number), "empty": [], "unknown-number": [9, 9, 9]])
     return samples + dialogues()
+  }
+
+  private static func lifecycle(_ number: [UInt8]) -> [Sample] {
+    func body(_ type: MessageType, _ parts: [UInt8]...) -> [UInt8] { bigEndian(type.rawValue) + parts.joined() }
+    let (tag, marks) = ([1] + many(5, 32), [0, 2] + bigEndian(UInt64(3)) + bigEndian(UInt64.max))
+    let proof = [1] + many(6, 32) + [0, 0, 0, 1, 2] + many(0, 32) + encoding(of: ShareTargets.proof)
+    let joining = LifecycleTargets.objects[2].bytes
+    let length = bigEndian(UInt32(joining.count))
+    let valid: KeyValuePairs = [
+      "valid-lifecycle-request-of-all": body(.lifecycleRequest, number, [0, 0, 0, 0]),
+      "valid-lifecycle-request": body(.lifecycleRequest, number, tag, [0], marks),
+      "valid-lifecycle-request-with-proof": body(.lifecycleRequest, number, tag, proof, [0, 0]),
+      "valid-lifecycle-item": body(.lifecycleItem, number, [2], length, joining),
+      "valid-lifecycle-end": body(.lifecycleEnd, number, [0, 0]),
+      "valid-lifecycle-end-that-wants": body(.lifecycleEnd, number, marks),
+    ]
+    return Sample.of("message", valid) + Sample.of("request", valid)
+      + Sample.of(
+        "message",
+        [
+          "valid-lifecycle-result": body(.lifecycleResult, number, [0]),
+          "lifecycle-request-of-all-with-marks": body(.lifecycleRequest, number, [0, 0], marks),
+          "lifecycle-request-of-all-with-proof": body(.lifecycleRequest, number, [0], proof, [0, 0]),
+          "lifecycle-request-descending": body(
+            .lifecycleRequest, number, tag, [0], [0, 2], bigEndian(UInt64(2)), bigEndian(UInt64(1))),
+          "lifecycle-request-with-huge-count": body(.lifecycleRequest, number, tag, [0, 0xff, 0xff]),
+          "lifecycle-request-flag-of-two": body(.lifecycleRequest, number, [2], many(5, 32), [0, 0, 0]),
+          "lifecycle-item-unknown-kind": body(.lifecycleItem, number, [6], length, joining),
+          "lifecycle-item-with-huge-length": body(.lifecycleItem, number, [2, 0x7f, 0xff, 0xff, 0xff]),
+          "lifecycle-end-twice-the-same": body(.lifecycleEnd, number, [0, 2], many(0, 16)),
+        ])
   }
 
   private static func dialogues() -> [Sample] {
@@ -181,6 +213,13 @@ enum ProtocolSamples {
         "turn-within-parcel": hello + meeting(3) + [20, 1, 1] + turn,
         "request-within-meeting": hello + meeting(3) + ping,
         "nine-meetings": hello + (0..<9).flatMap { _ in meeting(0) + turn + [2] },
+        // A choice behind each question: whether it is refused. An object's is which one it is.
+        "lifecycle": hello + [25, 1, 0, 26, 1, 0, 26, 1, 4, 27, 1] + ping,
+        "lifecycle-refused": hello + [25, 1, 1, 26, 1, 0, 27, 1] + ping,
+        "lifecycle-object-behind-the-end-of-a-refused-one": hello + [25, 1, 1, 27, 1, 26, 1, 0],
+        "lifecycle-of-another-number": hello + [25, 1, 0, 26, 2, 0],
+        "lifecycle-within-lifecycle": hello + [25, 1, 0, 25, 2],
+        "lifecycle-object-without-question": hello + [26, 1, 0], "ping-within-lifecycle": hello + [25, 1, 0] + ping,
         "drill": hello + drill + [11, 1, 1, 12, 1, 3],
         "drill-pieces-of-an-earlier-one": hello + drill + [11, 1, 1, 10, 2] + many(9, 32) + [11, 2, 0, 12, 1, 3],
       ])
@@ -198,7 +237,7 @@ enum ProtocolSamples {
     let share = try example.shareBytes(2)
     let inside = try example.sealedContents().flatMap(\.1)
     let exchange = PossessionExchange(
-      header: example.header, epoch: 0, purpose: .release, prover: people[1].keys.digest,
+      Epoch(example.header), purpose: .release, prover: people[1].keys.digest,
       verifier: people[2].keys.digest, binding: example.header.digest, nonce: many(0x55, 32))
     let own = try KeyShare(index: 2, bytes: try secret(share))
     let salt = try secret(example.salts[1])

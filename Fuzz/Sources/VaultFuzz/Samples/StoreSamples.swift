@@ -4,6 +4,63 @@ import Sodium
 import WireCodec
 
 enum StoreSamples {
+  private static func companion(
+    of id: SecretID, _ olderShares: [SealedShareRow] = [], _ lifecycle: [LifecycleRecord] = []
+  ) throws -> SecretCompanion {
+    SecretCompanion(
+      secret: SecretRecord(
+        id: id, askTag: try Digest(many(2, 32)), headerDigest: try Digest(many(3, 32)), header: many(4, 9),
+        origin: .held, dealer: try Digest(many(5, 32)), description: "keys", kind: 1, threshold: 2, shareCount: 3,
+        ownIndex: 2, createdAt: 1, receivedAt: 2),
+      sealedShare: many(6, 60), epoch: olderShares.isEmpty ? 0 : 2, policy: "ask",
+      fragments: [
+        FragmentRecord(
+          completeOf: id, index: 2, byteCount: 5, trailerByteCount: 32, pieces: 1,
+          headerDigest: try Digest(many(3, 32)), source: nil)
+      ],
+      deliveries: [],
+      introductions: [
+        IntroductionRecord(
+          secretID: id, digest: try Digest(many(7, 32)), noiseKey: many(8, 32), index: 3,
+          dealer: try Digest(many(5, 32)), card: many(9, 4), addedAt: 3)
+      ], olderShares: olderShares, lifecycle: lifecycle)
+  }
+
+  private static func olderShares() -> [SealedShareRow] {
+    [SealedShareRow(epoch: 1, index: 2, sealed: many(1, 60)), SealedShareRow(epoch: 0, index: 2, sealed: many(2, 60))]
+  }
+
+  private static func lifecycle(of id: SecretID) throws -> [LifecycleRecord] {
+    try LifecycleRecord.Kind.allCases.map { kind in
+      LifecycleRecord(
+        secretID: id, name: .init(kind, try Digest(many(kind.rawValue, 32))), content: many(7, 5), addedAt: 9)
+    }
+  }
+
+  private static func companions(of id: SecretID) throws -> [Sample] {
+    let (older, rows) = try (olderShares(), lifecycle(of: id))
+    let companion = encoding(of: try self.companion(of: id))
+    let changed = encoding(of: try self.companion(of: id, older, rows))
+    // Behind what both have, and before the extension section.
+    let counts = companion.count - 2
+    return Sample.of(
+      "secret-companion",
+      [
+        "valid-held": companion, "empty": [], "truncated": companion.without(last: 1),
+        "trailing-byte": companion + [0], "wrong-magic": companion.with(0, [0]),
+        "unknown-version": companion.with(8, [4]), "huge-header": companion.with(89, [0xff]),
+        "valid-changed": changed,
+        "valid-changed-without-older-shares": encoding(of: try self.companion(of: id, [], rows)),
+        "valid-changed-without-rows": encoding(of: try self.companion(of: id, older)),
+        "truncated-in-rows": changed.without(last: 9),
+        "changed-without-changes": companion.without(last: 2).with(8, [3]) + many(0, 6),
+        "changed-as-version-2": changed.with(8, [2]),
+        "more-older-shares-than-there-are": changed.with(counts, [0x0f]),
+        "row-of-unknown-kind": changed.with(counts + 2 + 2 * 70 + 2, [9]),
+        "huge-row": changed.with(counts + 2 + 2 * 70 + 2 + 41, [0x7f]),
+      ])
+  }
+
   static func all() throws -> [Sample] {
     let file = MasterKeyFile(
       costLogarithm: 17, deviceID: try Digest(many(1, 32)), salt: many(2, 32), nonce: many(3, 24), sealed: many(4, 48))
@@ -15,24 +72,9 @@ enum StoreSamples {
     let list = encoding(of: TextList(["192.0.2.7:4721", ""]))
     let row = [0] as [UInt8]
     let id = try SecretID(many(1, 16))
-    let companion = encoding(
-      of: SecretCompanion(
-        secret: SecretRecord(
-          id: id, askTag: try Digest(many(2, 32)), headerDigest: try Digest(many(3, 32)), header: many(4, 9),
-          origin: .held, dealer: try Digest(many(5, 32)), description: "keys", kind: 1, threshold: 2, shareCount: 3,
-          ownIndex: 2, createdAt: 1, receivedAt: 2),
-        sealedShare: many(6, 60), policy: "ask",
-        fragments: [
-          FragmentRecord(
-            completeOf: id, index: 2, byteCount: 5, trailerByteCount: 32, pieces: 1,
-            headerDigest: try Digest(many(3, 32)), source: nil)
-        ],
-        deliveries: [],
-        introductions: [
-          IntroductionRecord(
-            secretID: id, digest: try Digest(many(7, 32)), noiseKey: many(8, 32), index: 3,
-            dealer: try Digest(many(5, 32)), card: many(9, 4), addedAt: 3)
-        ]))
+    let companions = try self.companions(of: id)
+    // Of the first ones, and of those of changes.
+    let tables: [UInt8] = Array(0..<14) + [22, 23]
     let deleted = encoding(of: DeletedCompanion(secretID: id, deletedAt: 5))
     let trust = encoding(
       of: TrustCompanion(
@@ -100,13 +142,7 @@ enum StoreSamples {
           "flag-of-two": [0, 1] + many(3, 32) + [2, 2] + many(0, 8),
           "truncated": [0, 1] + many(3, 32) + [2, 1] + many(0, 7), "trailing-byte": [0, 0, 0],
         ])
-      + Sample.of(
-        "secret-companion",
-        [
-          "valid-held": companion, "empty": [], "truncated": companion.without(last: 1),
-          "trailing-byte": companion + [0], "wrong-magic": companion.with(0, [0]),
-          "unknown-version": companion.with(8, [3]), "huge-header": companion.with(89, [0xff]),
-        ])
+      + companions
       + Sample.of(
         "deleted-companion",
         [
@@ -192,7 +228,7 @@ enum StoreSamples {
           "truncated-to-negative": [0, 9, 0, 0, 10, 0, 0, 0, 2, 64] + many(0xff, 8),
           "finished-too-early": [0, 9, 0, 0, 10, 0, 0, 0, 5],
         ])
-      + (0..<14).flatMap { table in
+      + tables.flatMap { table in
         [
           Sample(target: "rows", name: "usual-\(table)", bytes: rows(table, 0, [])),
           Sample(target: "rows", name: "null-first-\(table)", bytes: rows(table, 0, [0])),

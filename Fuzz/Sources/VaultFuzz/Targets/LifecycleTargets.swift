@@ -8,7 +8,37 @@ import WireCodec
 enum LifecycleTargets {
   static let example = prepared { try LifecycleExample() }
 
+  /// One of each kind, as devices hand them on.
+  static let objects: [(kind: LifecycleObject.Kind, bytes: [UInt8])] = prepared {
+    let bob = try example.dealt(by: 2)
+    let record = try example.record()
+    let name = RecordName(
+      proposal: try example.proposal.digest(), dealings: try record.dealings.map { try $0.digest() })
+    let objects: [LifecycleObject] = [
+      .header(example.epoch.header, dealer: example.people[1].keys.digest, former: nil),
+      .header(
+        example.epoch.header, dealer: example.people[1].keys.digest, former: example.people[2].keys.digest),
+      .joining(example.proposal.rows[0].joining), .proposal(example.proposal),
+      .dealing(bob.dealing, boxes: bob.boxes), .dealing(bob.dealing, boxes: []), .record(name),
+    ]
+    return try objects.map { ($0.kind, try $0.encoded()) }
+  }
+
   static let all = [
+    // Behind a byte for its kind.
+    FuzzTarget("lifecycle-object", upTo: 70_000) { input in
+      guard let first = input.first, let kind = LifecycleObject.Kind(rawValue: first) else { return false }
+      let bytes = Array(input.dropFirst())
+      let object = try LifecycleObject(kind, bytes)
+      require(object.kind == kind, "an object is of the kind that it is read as")
+      let again = prepared { try object.encoded() }
+      require(again == bytes, "an object encodes to the bytes it was read from")
+      if case .dealing(let dealing, let boxes) = object, !boxes.isEmpty {
+        require((try? HolderDealing.digest(of: boxes)) == dealing.boxes, "boxes are the dealing's")
+      }
+      _ = prepared { try object.digest() }
+      return true
+    },
     FuzzTarget("joining", upTo: 400) { bytes in
       check(try canonical(Joining.self, bytes, limit: Joining.byteCount))
       return true

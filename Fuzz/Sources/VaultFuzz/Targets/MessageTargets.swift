@@ -67,6 +67,10 @@ enum MessageTargets {
     case .itemEnd: try read(ItemEnd.self)
     case .itemResult: try read(ItemResult.self)
     case .sealedRelease: try openRelease(body)
+    case .lifecycleRequest: try read(LifecycleRequest.self)
+    case .lifecycleItem: try read(LifecycleItem.self)
+    case .lifecycleEnd: try read(LifecycleEnd.self)
+    case .lifecycleResult: try read(LifecycleResult.self)
     case .introduction: try read(Introduction.self)
     case .introductionResult: try read(IntroductionResult.self)
     case .cardRequest: try read(CardRequest.self)
@@ -88,7 +92,8 @@ enum MessageTargets {
   private static func expected<Message: PeerMessage>(_ body: [UInt8], _ message: Message.Type) -> [UInt8] {
     let withReason: [any PeerMessage.Type] = [
       ProbeAnswer.self, OfferAnswer.self, DepositResult.self, Refusal.self, PiecesEnd.self, DrillRefusal.self,
-      DrillPiecesEnd.self, IntroductionResult.self, ItemAnswer.self, ItemResult.self, GroupReply.self,
+      DrillPiecesEnd.self, IntroductionResult.self, LifecycleResult.self, ItemAnswer.self, ItemResult.self,
+      GroupReply.self,
     ]
     // Behind the reason of a refusal there may be a time, behind that of a reply what was asked for.
     let place = message == Refusal.self || message == GroupReply.self ? 8 : body.count - 1
@@ -127,6 +132,7 @@ enum MessageTargets {
     var challenge: (request: UInt64, nonce: [UInt8], isDrill: Bool)?
     var drill: (request: UInt64, pieces: Int)?
     var item: UInt64?
+    var lifecycle: (request: UInt64?, refused: UInt64?, bytes: Int) = (nil, nil, 0)
     var releases: Set<UInt64> = []
     var introductions = 0
     var meetings = MeetingCheck()
@@ -144,8 +150,12 @@ enum MessageTargets {
       case .deposit(.store), .deposit(.complete): require(deposit != nil, "pieces belong to a deposit")
       case .deposit(.drop), .release(.drop): require(item == nil && challenge == nil, "one thing is done after another")
       case .item(.piece), .item(.end): require(item != nil, "pieces belong to an item")
+      case .lifecycle(.take), .lifecycle(.end): require(lifecycle.request != nil, "objects belong to a question")
       case .release(.judge), .drill(.judge): break
-      default: require(deposit == nil && item == nil && challenge == nil, "one thing is done after another")
+      default:
+        require(
+          deposit == nil && item == nil && challenge == nil && lifecycle.request == nil,
+          "one thing is done after another")
       }
       if case .meeting = step {} else { require(!meetings.isRunning, "a meeting isn't interrupted") }
       switch step {
@@ -235,6 +245,11 @@ enum MessageTargets {
       case .meeting(let message): meetings.take(message, &dialogue, &tape)
       case .release(.sendPieces(let request)):
         require(releases.contains(request.request), "pieces follow a release")
+      case .lifecycle(let step):
+        follow(step, request, &lifecycle)
+        guard case .answer = step, tape.flag() else { continue }
+        dialogue.lifecycle.refused()
+        lifecycle = (nil, lifecycle.request, 0)
       case .introduction(.cards(let request)):
         require(
           releases.contains(request.request) || drill?.request == request.request, "cards are given behind a proof")
@@ -247,10 +262,33 @@ enum MessageTargets {
     return true
   }
 
+  /// What a question about a secret's holders brings: `state` is which one runs, which was refused, and its bytes.
+  private static func follow(
+    _ step: LifecycleAnswerer.Step, _ request: Exchanges.Request,
+    _ state: inout (request: UInt64?, refused: UInt64?, bytes: Int)
+  ) {
+    switch (step, request.content) {
+    case (.answer(let question), _): state = (question.request, nil, 0)
+    case (.take, .lifecycle(.item(let item))):
+      state.bytes += item.bytes.count
+      require(item.request == state.request, "an object has its question's number")
+      require(state.bytes <= LifecycleAnswerer.byteLimit, "a question brings no more bytes than it may")
+    case (.end(let end), _):
+      require(end.request == state.request, "a question ends under its own number")
+      state.request = nil
+    case (.drop, .lifecycle(.item(let item))):
+      require(item.request == state.refused && state.request == nil, "what is wanted is not dropped")
+    case (.drop, .lifecycle(.end(let end))):
+      require(end.request == state.refused && state.request == nil, "only what was refused is dropped")
+      state.refused = nil
+    default: violated("only objects and ends follow a question")
+    }
+  }
+
   /// A request of few numbers, so that they meet.
   private static func request(_ tape: inout Tape) -> Exchanges.Request? {
     let example = HeaderTargets.example
-    let kind = tape.byte() % 25
+    let kind = tape.byte() % 29
     let number = UInt64(tape.byte() & 3)
     let message: any PeerMessage
     switch kind {
@@ -282,6 +320,11 @@ enum MessageTargets {
     case 23:
       message = Introduction(request: number, secret: example.header.id, index: tape.byte(), sealed: [])
     case 24: message = CardRequest(request: number, known: [])
+    case 25: message = LifecycleRequest(request: number, tag: nil, proof: nil, known: [])
+    case 26:
+      let object = LifecycleTargets.objects[Int(tape.byte()) % LifecycleTargets.objects.count]
+      message = LifecycleItem(request: number, kind: object.kind, bytes: object.bytes)
+    case 27: message = LifecycleEnd(request: number)
     case 18...22: message = MeetingCheck.message(kind, number, &tape)
     default: return try? Exchanges.Request(number: tape.u16(), body: tape.bytes().span.bytes, isPeer: true)
     }

@@ -86,6 +86,7 @@ enum RowTargets {
       name: "shares",
       row: [("secret_id", idBlob), ("epoch", .int64(0)), ("share_index", .int64(1)), ("sealed", digestBlob)]
     ) {
+      _ = try? $0.epochs(ofSecret: secretID)
       _ = try $0.share(ofSecret: secretID)?.index
     },
     Table(
@@ -242,6 +243,27 @@ enum RowTargets {
       row: [("number", .int64(1)), ("mark", digestBlob), ("began_at", .int64(5)), ("sealed", digestBlob)]
     ) {
       _ = try $0.meetings(at: 6)
+    },
+    Table(
+      name: "lifecycle",
+      row: [
+        ("secret_id", idBlob), ("kind", .int64(2)), ("digest", digestBlob), ("content", digestBlob),
+        ("added_at", .int64(5)), ("mac", digestBlob),
+      ]
+    ) { database in
+      _ = try? database.secretsWithLifecycle()
+      _ = try? database.hasRecords(ofSecret: secretID)
+      let rows = prepared { try database.lifecycle(ofSecret: secretID) }
+      require(rows.isEmpty, "a row without its MAC counts for nothing")
+      try database.changeLifecycle(ofSecret: secretID, removing: [.init(.joining, Digest(digest))])
+    },
+    Table(
+      name: "replacements",
+      row: [
+        ("old", digestBlob), ("new", digestBlob), ("card", digestBlob), ("added_at", .int64(5)), ("mac", digestBlob),
+      ]
+    ) {
+      _ = try $0.replacements()
     },
   ]
 

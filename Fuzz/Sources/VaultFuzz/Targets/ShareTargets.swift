@@ -35,7 +35,7 @@ enum ShareTargets {
       let possession = try Possession.decode(tape.remainder(), limit: 512)
       let example = HeaderTargets.example
       let exchange = PossessionExchange(
-        header: example.header, epoch: 0, purpose: .release, prover: example.people[1].keys.digest,
+        Epoch(example.header), purpose: .release, prover: example.people[1].keys.digest,
         verifier: example.people[2].keys.digest, binding: example.header.digest,
         nonce: [UInt8](repeating: 0x55, count: 32))
       try exchange.verify(possession, ownIndex: ownIndex) { index throws(ProtocolError) in

@@ -1,0 +1,1 @@
+../../../../../Sources/VaultCLI/Commands/Changes/ChangeText.swift
