@@ -19,7 +19,7 @@ enum LifecycleSamples {
       "lifecycle-object",
       [
         "valid-header": header, "valid-header-in-anothers-place": input(1), "valid-joining": joining,
-        "valid-proposal": input(3), "valid-dealing-with-boxes": dealing, "valid-dealing-without-boxes": bare,
+        "valid-proposal": input(3), "valid-dealing-with-boxes": dealing, "dealing-without-boxes": bare,
         "valid-record": record, "empty": [], "unknown-kind": [6] + joining.dropFirst(),
         "kind-of-another": joining.with(0, [3]), "header-without-dealer": [1] + header.dropFirst(65),
         "truncated-in-header": header.without(last: 1), "forged-box": dealing.with(dealing.count - 1, [0xff]),
