@@ -31,7 +31,7 @@ struct ConsentTests {
       #expect(
         request.keys == [
           "id", "kind", "peer", "fingerprint", "secret", "description", "bytes", "state", "askedAt", "releasesAt",
-          "endsAt",
+          "endsAt", "change",
         ])
       let fingerprint = try #require(try await carol.succeed("id", "--json").json()["fingerprint"].string)
       #expect(request["peer"].string == "carol" && request["fingerprint"].string == fingerprint)

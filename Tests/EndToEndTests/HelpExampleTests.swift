@@ -16,8 +16,10 @@ struct HelpExampleTests {
     "requests", "requests list", "group list", "peer address", "backup restore", "settings reset",
   ]
 
-  /// What examples ask for that isn't here: a camera, a radio, requests of others, and what others have sent.
-  private static let missing = ["--camera", "--near", "requests approve", "requests refuse", "messages save"]
+  /// What examples ask for that isn't here: a camera, a radio, a lost device, requests of others, and what others have sent.
+  private static let missing = [
+    "--camera", "--near", "--replaces", "requests approve", "requests refuse", "messages save",
+  ]
 
   /// What is there before: files, and programs of others that the examples name.
   private static let preparation = #"""

@@ -40,7 +40,7 @@ struct JSONTests {
       #expect(
         info.keys == [
           "secret", "ciphertextBytes", "fragmentBytes", "labels", "deliveries", "headerDigest",
-          "conflictingHeadersFrom", "listensNowhere", "lastCheck",
+          "conflictingHeadersFrom", "listensNowhere", "lastCheck", "change",
         ])
       #expect(info["secret"].keys == secret)
       #expect(info["deliveries"][0].keys == delivery)
@@ -68,6 +68,7 @@ struct JSONTests {
         status.keys == [
           "label", "fingerprint", "addresses", "daemon", "peers", "secrets", "damaged", "damagedIntroductions",
           "requests", "settings", "bluetooth", "groups", "invitations", "messages", "lost", "lostItems",
+          "changes",
         ])
       #expect(status["messages"].keys == ["new", "waiting", "carried"])
       #expect(status["daemon"].keys == ["running", "since", "listening", "process", "elsewhere"])
