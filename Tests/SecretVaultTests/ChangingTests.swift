@@ -104,4 +104,19 @@ struct ChangingCircle {
     #expect(try circle.epochs(2) == [0])
     for member in [0, 1, 3] { #expect(try await circle.recovered(by: member)) }
   }
+
+  @Test func `nobody is asked about a change that a later one has overtaken`() async throws {
+    let circle = try await ChangingCircle()
+    _ = try await circle.vault(0).changing.order(.refresh, of: ["letter"], leavingOutAbsent: false)
+    try await circle.settle([1, 2])
+    try circle.vault(0).changing.cancel("letter")
+    _ = try await circle.vault(0).changing.order(.threshold(3), of: ["letter"], leavingOutAbsent: false)
+    try await circle.settle([2])
+    try await circle.agree(2)
+    try await circle.settle([0, 2, 1])
+    #expect(try circle.epochs(1).count == 2)
+    let requests = try circle.vault(1).consent.requests().filter { $0.kind == .change && $0.state == .waiting }
+    #expect(requests.map(\.change?.threshold) == [3])
+    #expect(try circle.vault(1).changing.status(of: "letter")?.change?.threshold == 3)
+  }
 }

@@ -147,15 +147,13 @@ extension Changing {
         let taken = try change.record.takeOver(row, boxes: boxes, with: key, change.redistribution)
         share = HeldShare(share: taken, salt: try SecretBytes(zeros: HolderRow.saltByteCount))
       } catch {
-        recordOnce(circle.header, "change \(proposal.number): \(words(error, proposal, circle))")
+        core.logFault(
+          "this device's new share of secret \(id), change \(proposal.number), can't be taken over: \(words(error, proposal, circle))"
+        )
         continue
       }
       try await keep(share, of: epoch, row, proposal, circle)
     }
-  }
-
-  private func recordOnce(_ header: SecretHeader, _ text: String) {
-    core.logFault("this device's new share of secret \(header.id) can't be taken over: \(text)")
   }
 
   private func words(_ error: any Error, _ proposal: Proposal, _ circle: Circle) -> String {
@@ -273,8 +271,9 @@ extension Changing {
   private func isConcerned(_ proposal: Proposal, _ digest: Digest, _ circle: Circle) throws -> Bool {
     let own = try circles.ownEpochs(circle.header.id)
     if circle.open[digest] != nil {
+      // What this device can't deal for, whatever its user says, is nothing to ask: a later change may have overtaken it.
       guard let parent = circle.epochs[proposal.parent] else { return false }
-      return own.contains(parent.number) && proposal.expiresAt > environment.now()
+      return own.contains(parent.number) && mistake(proposal, digest, circle) == nil
     }
     return own.contains(proposal.number) && own.contains { $0 < proposal.number }
   }

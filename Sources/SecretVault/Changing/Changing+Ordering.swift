@@ -153,8 +153,10 @@ extension Changing {
     guard let circle = try circles.circle(of: id) else { return nil }
     let secret = try reference(id, circle)
     let own = try circles.ownEpochs(id)
+    let last = circle.epochs.values.map(\.number).max() ?? 0
     let open = try circle.open.filter {
-      try $0.value.expiresAt > environment.now() && circles.decision(on: $0.key, of: id) != false
+      try $0.value.number > last && $0.value.expiresAt > environment.now()
+        && circles.decision(on: $0.key, of: id) != false
     }.max { $0.value.number < $1.value.number }
     let newest = circle.changes.max { $0.value.record.proposal.number < $1.value.record.proposal.number }
     let names = try directory.peerNames()

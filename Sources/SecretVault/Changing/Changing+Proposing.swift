@@ -17,7 +17,6 @@ extension Changing {
   /// Notes what the user wants; a wish that is there already is added to.
   func wish(_ id: SecretID, _ change: (inout Wish) -> Void) throws {
     var wish = try circles.wish(for: id) ?? Wish()
-    wish.since = environment.now()
     change(&wish)
     let name = LifecycleRecord.Name(.wish, try wishName(id))
     try database.changeLifecycle(

@@ -16,8 +16,6 @@ struct Wish: WireValue, Hashable, Sendable {
   var threshold: UInt8?
   /// Whether holders from whom nothing is heard are left out.
   var leavesOutAbsent = false
-  /// Milliseconds since 1970.
-  var since: Int64 = 0
 
   init() {}
 
@@ -34,7 +32,6 @@ struct Wish: WireValue, Hashable, Sendable {
     }
     try writer.u8(threshold ?? 0)
     try writer.flag(leavesOutAbsent)
-    try writer.u64(UInt64(bitPattern: since))
   }
 
   init(from reader: inout Reader) throws(WireError) {
@@ -48,7 +45,6 @@ struct Wish: WireValue, Hashable, Sendable {
     let threshold = try reader.u8("threshold")
     self.threshold = threshold == 0 ? nil : threshold
     leavesOutAbsent = try reader.flag("whether absent holders are left out")
-    since = Int64(bitPattern: try reader.u64("since"))
   }
 
   private static func digests(from reader: inout Reader) throws(WireError) -> [Digest] {
