@@ -46,7 +46,7 @@ package final class Vault: Sendable {
     consent = Consent(core, directory, introductions, circles)
     sharing = Sharing(core, directory, introductions, links, carrying, post)
     recovering = Recovering(core, directory, introductions, circles, links, post, consent, sharing)
-    changing = Changing(core, directory, introductions, circles, trust, links, consent, recovering)
+    changing = Changing(core, directory, introductions, circles, trust, links, consent, recovering, post)
     checking = Checking(core, directory, introductions, links, recovering)
     items = Items(core, directory, introductions, links, post, sharing, recovering)
     intake = Intake(core, introductions, post, messages, sharing, items)

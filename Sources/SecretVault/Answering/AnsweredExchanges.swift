@@ -35,6 +35,8 @@ struct AnsweredLifecycle {
   /// The tag of a secret that isn't known here, where the peer says what it is.
   var invitation: Digest?
   var objects: [LifecycleObject] = []
+  /// What the peer knows once it has the answer; nil if not all went into it.
+  var known: Set<ObjectMark>?
 }
 
 /// The last drill of a session.

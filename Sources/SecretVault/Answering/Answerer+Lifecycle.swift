@@ -32,17 +32,16 @@ extension Answerer {
     lifecycle.hasProved = known.hasProved
     let marks = Set(question.known)
     var own: Set<ObjectMark> = []
-    var room = LifecycleAnswerer.byteLimit
+    var room = AnswerRoom(isParcel: parcelEnd != nil)
     for object in known.objects {
       let mark = try object.digest().mark
       own.insert(mark)
-      guard known.mayHear, !marks.contains(mark), room > 0 else { continue }
+      guard known.mayHear, !marks.contains(mark) else { continue }
       let bytes = try object.encoded()
-      // The rest goes in the next exchange: each object stands behind what it follows from.
-      room = bytes.count <= room ? room - bytes.count : 0
-      guard room > 0 else { continue }
+      guard room.take(bytes.count) else { continue }
       try await reply(LifecycleItem(request: question.request, kind: object.kind, bytes: bytes))
     }
+    if known.mayHear, !room.isFull { lifecycle.known = marks.union(own) }
     // Who hears nothing isn't told what is known here either.
     let wanted = known.mayHear ? marks.subtracting(own) : marks
     try await reply(LifecycleEnd(request: question.request, wanted: wanted.sorted()))
@@ -65,10 +64,33 @@ extension Answerer {
         .header(try answerer.room.directory.header(of: record), dealer: record.dealer, former: former)
       }
     }
+    var room = AnswerRoom(isParcel: parcelEnd != nil)
     for place in places {
-      try await reply(LifecycleItem(request: question.request, kind: .header, bytes: try place.encoded()))
+      let bytes = try place.encoded()
+      guard room.take(bytes.count) else { break }
+      try await reply(LifecycleItem(request: question.request, kind: .header, bytes: bytes))
     }
     try await reply(LifecycleEnd(request: question.request))
+  }
+
+  /// How much of an answer is left: the rest goes in the next exchange, as each object stands behind what it follows from.
+  private struct AnswerRoom {
+    private var objects: Int
+    private var bytes: Int
+    private(set) var isFull = false
+
+    init(isParcel: Bool) {
+      let limits = LifecycleAnswerer.parcelLimits
+      (objects, bytes) = isParcel ? (limits.objects, limits.bytes) : (.max, LifecycleAnswerer.byteLimit)
+    }
+
+    mutating func take(_ count: Int) -> Bool {
+      isFull = isFull || objects == 0 || count > bytes
+      guard !isFull else { return false }
+      objects -= 1
+      bytes -= count
+      return true
+    }
   }
 
   private struct Subject {
@@ -126,8 +148,14 @@ extension Answerer {
     let refusal = try await offPool { () throws -> RefusalReason? in
       do {
         if let invitation { try circles.invited(by: peer, invitation, objects) }
-        guard let secret = known, !objects.isEmpty else { return nil }
+        guard let secret = known else { return nil }
         _ = try circles.take(objects, of: secret)
+        // Who has asked by parcel, and gets all, needs no parcel that says the same.
+        if let heard = said.known {
+          let marks = heard.union(try objects.map { try $0.digest().mark })
+          circles.knowledge.exchanged(
+            .init(peer: peer.digest, secret: secret), marks, at: circles.environment.now())
+        }
         return nil
       } catch let error as ProtocolError { throw error } catch StoreError.diskFull { return .diskFull } catch {
         circles.core.logFault("what was said about a secret can't be kept: this device \(VaultCore.words(error))")

@@ -130,6 +130,10 @@ final class ParcelChannel: AnswererChannel {
       case ItemAnswer.type.rawValue: return meaning(of: try decode(frame, as: ItemAnswer.self).verdict)
       case DepositResult.type.rawValue: return meaning(of: try decode(frame, as: DepositResult.self).refusal)
       case ItemResult.type.rawValue: return meaning(of: try decode(frame, as: ItemResult.self).refusal)
+      case LifecycleResult.type.rawValue:
+        // Behind a yes pieces may be asked for.
+        guard let refusal = try decode(frame, as: LifecycleResult.self).refusal else { return .usual }
+        return meaning(of: refusal)
       case IntroductionResult.type.rawValue: return meaning(of: try decode(frame, as: IntroductionResult.self).refusal)
       case Refusal.type.rawValue:
         let reason = try decode(frame, as: Refusal.self).reason

@@ -93,9 +93,14 @@ extension Changing {
         conversation: answer.conversation, request: answer.request, header: header, index: index,
         asked: AskedPieces(request: answer.request, pieceCount: header.dispersal.stripeCount))
     }
+    // Who can't be reached may have sent pieces by parcel.
+    let asked = Set(found.compactMap { $0?.holder?.name })
+    let sent = try peers.filter { !asked.contains($0.name) }.compactMap { peer in
+      try known[peer.digest].flatMap { index in try pieces(of: peer, index, header) }
+    }
     // Two may have the same fragment after several changes.
     var sources: [UInt8: any PieceSource] = [:]
-    for source in found.compactMap(\.self) {
+    for source in found.compactMap(\.self) + sent {
       if sources[source.index] == nil { sources[source.index] = source } else { await source.close() }
     }
     return sources.sorted { $0.key < $1.key }.map(\.value)

@@ -103,15 +103,15 @@ extension Changing {
     let peers = try database.peers()
     let answers = await limitedConcurrency(peers, limit: contactConcurrency) { [self] peer -> String? in
       do {
-        let places = try await links.ask(PlacesAsker(), of: try directory.recipient(peer))
-        // One that was deleted here stands in no other's way.
-        for place in places where place.former != nil { try? await offPool { [self] in try take(place) } }
+        await take(try await links.ask(PlacesAsker(), of: try directory.recipient(peer)))
         return peer.name
       } catch {
         environment.log.debug("\(peer.name) \(VaultCore.words(error))")
+        if (error as? LinkFailure)?.isOfLine == true { try? await offPool { [self] in try writeForPlaces(to: peer) } }
         return nil
       }
     }
+    await take(try readPlaces())
     if leavingOutAbsent {
       for id in try database.secretsWithLifecycle() where try circles.wish(for: id) != nil {
         try wish(id) { $0.leavesOutAbsent = true }
@@ -119,6 +119,11 @@ extension Changing {
     }
     try await pursueAll()
     return answers.compactMap(\.self)
+  }
+
+  private func take(_ places: [PlacesAsker.Place]) async {
+    // One that was deleted here stands in no other's way.
+    for place in places where place.former != nil { try? await offPool { [self] in try take(place) } }
   }
 
   private func take(_ place: PlacesAsker.Place) throws {

@@ -15,13 +15,9 @@ package final class Changing: Room {
   let links: Links
   let consent: Consent
   let recovering: Recovering
+  let post: Post
   /// What was known here when each peer was told last.
-  private let told = Mutex<[Told: Telling]>([:])
-
-  private struct Told: Hashable {
-    let peer: Digest
-    let secret: SecretID
-  }
+  private let told = Mutex<[PeerKnowledge.Listener: Telling]>([:])
 
   private struct Telling {
     /// What was known here when the peer was told last; nil if it never was.
@@ -45,7 +41,7 @@ package final class Changing: Room {
 
   init(
     _ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ circles: Circles, _ trust: TrustList,
-    _ links: Links, _ consent: Consent, _ recovering: Recovering
+    _ links: Links, _ consent: Consent, _ recovering: Recovering, _ post: Post
   ) {
     self.core = core
     self.directory = directory
@@ -55,6 +51,7 @@ package final class Changing: Room {
     self.links = links
     self.consent = consent
     self.recovering = recovering
+    self.post = post
   }
 
   /// Goes on with what the user has just agreed to.
@@ -82,9 +79,10 @@ package final class Changing: Room {
   package func pursue(_ id: SecretID, asksAll: Bool = false) async throws {
     for round in 0..<Self.roundLimit {
       try Task.checkCancellation()
+      let hasCome = try await offPool { [self] in try readParcels(about: id) }
       try await advance(id)
       let isNews = await gather(id, asksAll: asksAll && round == 0)
-      guard isNews else { break }
+      guard isNews || hasCome else { break }
     }
     try await advance(id)
   }
@@ -107,7 +105,7 @@ package final class Changing: Room {
   }
 
   func secretsUnderWay() throws -> [SecretID] {
-    var ids = try Set(database.secretsWithLifecycle().filter(isUnderWay))
+    var ids = try Set(database.secretsWithLifecycle().filter(isUnderWay) + secretsWithParcels())
     for replacement in try database.replacements() {
       ids.formUnion(try database.secrets(concerning: replacement.old, limit: Circles.placeLimit))
     }
@@ -128,10 +126,11 @@ package final class Changing: Room {
     do {
       guard let circle = try circles.circle(of: id) else { return false }
       let peers = try candidates(circle, asksAll: asksAll)
-      let marks = Set(try circle.objects().map { try $0.digest().mark })
+      let marks = try marks(id)
       let now = environment.monotonic()
       let due = peers.filter { peer in
-        asksAll || told.withLock { $0[Told(peer: peer.digest, secret: id)]?.isDue(marks, at: now) ?? true }
+        asksAll
+          || told.withLock { $0[PeerKnowledge.Listener(peer: peer.digest, secret: id)]?.isDue(marks, at: now) ?? true }
       }
       let news = await limitedConcurrency(due, limit: Self.concurrency) { [self] peer in
         await exchange(id, with: peer)
@@ -145,31 +144,42 @@ package final class Changing: Room {
 
   private static let concurrency = 8
 
+  private func marks(_ id: SecretID) throws -> Set<ObjectMark> {
+    Set(try circles.circle(of: id)?.objects().map { try $0.digest().mark } ?? [])
+  }
+
   private func exchange(_ id: SecretID, with peer: PeerRecord) async -> Bool {
+    let listener = PeerKnowledge.Listener(peer: peer.digest, secret: id)
     do {
       var asker = try asker(id)
       asker.invitation = try invitation(id, peer.digest)
       let answer = try await links.ask(asker, of: try directory.recipient(peer))
-      let marks = Set(try circles.circle(of: id)?.objects().map { try $0.digest().mark } ?? [])
+      let marks = try marks(id)
       let again = environment.monotonic() + Self.pauses.usual
-      told.withLock { $0[Told(peer: peer.digest, secret: id)] = Telling(marks: marks, notBefore: again) }
+      told.withLock { $0[listener] = Telling(marks: marks, notBefore: again) }
+      try endParcels(to: peer, about: id)
+      circles.knowledge.exchanged(listener, marks, at: environment.now())
       return answer.isNews
     } catch {
       let now = environment.monotonic()
       told.withLock { told in
-        var telling = told[Told(peer: peer.digest, secret: id)] ?? Telling()
+        var telling = told[listener] ?? Telling()
         telling.failures = min(telling.failures + 1, 16)
-        telling.marks = nil
+        telling.marks = try? marks(id)
         telling.notBefore = now + min(Self.pauses.longest, Self.pauses.first * Double(1 << (telling.failures - 1)))
-        told[Told(peer: peer.digest, secret: id)] = telling
+        told[listener] = telling
       }
       environment.log.debug("\(peer.name) \(VaultCore.words(error)) about the holders of secret \(id)")
+      guard (error as? LinkFailure)?.isOfLine == true else { return false }
+      do { try await offPool { [self] in try write(id, to: peer) } } catch {
+        core.logFault("nothing can be written to \(peer.name) about a secret's holders: \(VaultError(error).reason)")
+      }
       return false
     }
   }
 
   /// The header of the secret, for somebody who is to take a share of it.
-  private func invitation(_ id: SecretID, _ card: Digest) throws -> LifecycleObject? {
+  func invitation(_ id: SecretID, _ card: Digest) throws -> LifecycleObject? {
     guard let wish = try circles.wish(for: id), wish.added.contains(card), let record = try database.secret(id) else {
       return nil
     }

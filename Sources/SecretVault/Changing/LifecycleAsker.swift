@@ -38,7 +38,10 @@ struct LifecycleAsker: Asker {
     }
     var byMark: [ObjectMark: LifecycleObject] = [:]
     for object in objects { byMark[try here { () throws in try object.digest().mark }] = object }
-    try await conversation.send(try question(request, byMark.keys.sorted(), conversation))
+    try await conversation.send(
+      try question(
+        request, byMark.keys.sorted(), verifier: conversation.recipient.keys.digest,
+        binding: conversation.session.handshakeHash, kind: .session))
     var heard = Heard(request: request)
     let wanted = try await heard.toEnd(of: conversation)
     let isNews = try here { () throws in try circles.take(heard.objects, of: id) }
@@ -61,17 +64,17 @@ struct LifecycleAsker: Asker {
     return Answer(isNews: isNews, request: request, conversation: conversation)
   }
 
-  private func question(
-    _ request: UInt64, _ known: [ObjectMark], _ conversation: Conversation
+  /// The question, with the proof of a share: bound to the session or the parcel that it goes in.
+  func question(
+    _ request: UInt64, _ known: [ObjectMark], verifier: Digest, binding: Digest, kind: ProofContext.Kind
   ) throws(LinkFailure) -> LifecycleRequest {
     do {
       let tag = try AskTag.of(id)
-      let binding = conversation.session.handshakeHash
       var proof: LifecycleProof?
       if let own {
         let exchange = PossessionExchange(
-          own.epoch, purpose: .lifecycle, prover: circles.identity.keys.digest,
-          verifier: conversation.recipient.keys.digest, binding: binding,
+          own.epoch, purpose: .lifecycle, prover: circles.identity.keys.digest, verifier: verifier, kind: kind,
+          binding: binding,
           nonce: try LifecycleRequest.challenge(binding: binding, tag: tag, request: request))
         let possession = try exchange.prove(
           request: request, share: own.held.share, salt: own.held.salt, evaluation: own.evaluation)
@@ -106,9 +109,16 @@ struct PlacesAsker: Asker {
     try await conversation.send(LifecycleEnd(request: request))
     let result = try await conversation.receive(LifecycleResult.self)
     guard result.request == request else { throw .notAsked }
-    return heard.objects.compactMap { object in
+    return heard.objects.places
+  }
+}
+
+extension [LifecycleObject] {
+  /// The places that a peer names to this device.
+  var places: [PlacesAsker.Place] {
+    compactMap { object in
       guard case .header(let header, let dealer, let former) = object else { return nil }
-      return Place(header: header, dealer: dealer, former: former)
+      return PlacesAsker.Place(header: header, dealer: dealer, former: former)
     }
   }
 }

@@ -38,7 +38,7 @@ extension Circles {
     return try database.secrets(concerning: card, limit: Self.placeLimit).contains(circle.header.id)
   }
 
-  /// The headers of secrets in which a card has a place.
+  /// The secrets in which a card has a place, and hasn't said yet that it has its share.
   func places(for card: Digest) throws -> [SecretRecord] {
     var ids: Set<SecretID> = []
     let replaced = try database.replacements().filter { $0.new == card }.map(\.old)
@@ -47,8 +47,11 @@ extension Circles {
       guard let circle = try circle(of: id) else { continue }
       if try hasPlace(card, in: circle) { ids.insert(id) }
     }
-    return try ids.sorted().prefix(Self.placeLimit).compactMap { id in try database.secret(id) }
-      .filter { $0.ownIndex != nil }
+    return try ids.sorted().compactMap { id in try database.secret(id) }
+      .filter { record in
+        guard record.ownIndex != nil else { return false }
+        return try !circle(of: record).joinings.values.contains { $0.keys.digest == card && $0.index != 0 }
+      }.prefix(Self.placeLimit).map(\.self)
   }
 
   // MARK: - Invitations

@@ -9,6 +9,7 @@ package final class Circles: Room {
   package let core: VaultCore
   let directory: Directory
   let introductions: Introductions
+  let knowledge = PeerKnowledge()
   private let verified = Mutex<[SecretID: (names: [LifecycleRecord.Name], circle: Circle)]>([:])
   private static let cacheLimit = 64
 

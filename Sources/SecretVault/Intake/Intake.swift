@@ -111,15 +111,15 @@ package final class Intake: Room {
     let secret: SecretID?
     switch request {
     case .deposit(let id): secret = id
-    case .release(let tag): secret = try database.secret(askTag: tag)?.id
-    case .item, .introduction: secret = nil
+    case .release(let tag), .lifecycle(let tag?): secret = try database.secret(askTag: tag)?.id
+    case .item, .introduction, .lifecycle(nil): secret = nil
     }
     let counts = try database.parcelCounts(ofPeer: peer.digest)
     guard counts.count < Post.parcelsOfPeer, counts.all < Post.parcelsOfAll, counts.known < Post.knownParcelsOfPeer,
       counts.bytes + encoded.count <= Self.receivedBytesOfPeer
     else { return .full }
     // Only these have large answers.
-    if case .release = request {
+    if request.hasLargeAnswer {
       guard counts.answerBytes < Post.answerBytesOfPeer, counts.allAnswerBytes < Post.answerBytesOfAll else {
         return .full
       }
@@ -170,7 +170,7 @@ package final class Intake: Room {
   ) throws -> ParcelTaking {
     guard let id = letter.inReplyTo,
       let before = try database.parcel(id),
-      before.direction == .request, before.peer == peer.digest, !before.isProbe
+      before.direction == .request || before.direction == .change, before.peer == peer.digest, !before.isProbe
     else { return ignore(letter.id, "nobody waits for it") }
     switch before.state {
     case .answered, .withdrawn: return .known(receipt: nil)
@@ -180,7 +180,7 @@ package final class Intake: Room {
       try settle(delivery, before, letter, peer, arrival)
       return .taken(receipt: nil)
     }
-    if before.secretID == nil {
+    if before.direction == .request, before.secretID == nil {
       try items.settleItem(before, letter, peer)
       return .taken(receipt: nil)
     }

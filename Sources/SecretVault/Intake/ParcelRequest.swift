@@ -10,6 +10,15 @@ enum ParcelRequest: Hashable, Sendable {
   case release(tag: Digest)
   case item
   case introduction
+  /// What is known of a secret's holders; with nil in which secrets the sender has a place.
+  case lifecycle(tag: Digest?)
+
+  var hasLargeAnswer: Bool {
+    switch self {
+    case .release, .lifecycle: true
+    case .deposit, .item, .introduction: false
+    }
+  }
 
   /// Most requests for pieces.
   private static let pieceRequestLimit = 4
@@ -29,15 +38,21 @@ enum ParcelRequest: Hashable, Sendable {
       guard let proof = rest.first, proof.type == Possession.type.rawValue else {
         throw .unexpectedMessage(rest.first?.type ?? 0)
       }
-      for frame in rest.dropFirst() where frame.type != PieceRequest.type.rawValue {
-        throw .unexpectedMessage(frame.type)
-      }
-      guard rest.count <= 1 + Self.pieceRequestLimit else { throw .unexpectedMessage(PieceRequest.type.rawValue) }
+      try Self.checkPieceRequests(rest.dropFirst())
       let request: ReleaseRequest = try Self.decode(frames[1])
       self = .release(tag: request.tag)
     case ItemOffer.type.rawValue:
       try Self.check(rest, are: ItemPiece.type, until: ItemEnd.type)
       self = .item
+    case LifecycleRequest.type.rawValue:
+      let items = rest.prefix { $0.type == LifecycleItem.type.rawValue }
+      let end = rest.dropFirst(items.count)
+      guard let first = end.first, first.type == LifecycleEnd.type.rawValue else {
+        throw .unexpectedMessage(end.first?.type ?? 0)
+      }
+      try Self.checkPieceRequests(end.dropFirst())
+      let request: LifecycleRequest = try Self.decode(frames[1])
+      self = .lifecycle(tag: request.tag)
     case Introduction.type.rawValue:
       guard rest.isEmpty else { throw .unexpectedMessage(rest.first?.type ?? 0) }
       self = .introduction
@@ -51,6 +66,11 @@ enum ParcelRequest: Hashable, Sendable {
   ) throws(ProtocolError) {
     for frame in frames.dropLast() where frame.type != piece.rawValue { throw .unexpectedMessage(frame.type) }
     guard let last = frames.last, last.type == end.rawValue else { throw .unexpectedMessage(frames.last?.type ?? 0) }
+  }
+
+  private static func checkPieceRequests(_ frames: ArraySlice<ParcelFrame>) throws(ProtocolError) {
+    for frame in frames where frame.type != PieceRequest.type.rawValue { throw .unexpectedMessage(frame.type) }
+    guard frames.count <= pieceRequestLimit else { throw .unexpectedMessage(PieceRequest.type.rawValue) }
   }
 
   private static func decode<Message: PeerMessage>(_ frame: ParcelFrame) throws(ProtocolError) -> Message {

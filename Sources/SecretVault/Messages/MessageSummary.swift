@@ -60,7 +60,7 @@ package struct OutboxSummary: Hashable, Sendable {
 
 /// An own parcel that is on its way.
 package struct OutboxParcel: Hashable, Sendable {
-  /// `deposit`, `request`, `item`, `probe`, `answer`, `receipt` or `message`.
+  /// `deposit`, `request`, `change`, `item`, `probe`, `answer`, `receipt` or `message`.
   package let kind: String
   package let peer: String?
   package let byteCount: Int64

@@ -32,6 +32,7 @@ extension ParcelRecord {
     case .request where isProbe: "probe"
     case .request: delivery != nil ? "deposit" : secretID != nil ? "request" : "item"
     case .answer: "answer"
+    case .change: "change"
     case .receipt: "receipt"
     case .message: "message"
     case .received: "received"

@@ -177,7 +177,8 @@ extension Post {
     let received = try database.parcels(.received)
     if let last = received.map(\.expiresAt).filter({ $0 <= now }).max() { try noteForgotten(last) }
     let ended = try database.removeExpiredParcels(at: now)
-    for parcel in ended where parcel.direction == .request && parcel.state != .answered && parcel.state != .withdrawn {
+    let asked = ended.filter { $0.direction == .request || $0.direction == .change }
+    for parcel in asked where parcel.state != .answered && parcel.state != .withdrawn {
       let peer = try database.peer(parcel.peer)
       environment.log.info("a parcel to \(peer?.name ?? "a former peer") was not answered in time")
     }

@@ -107,7 +107,7 @@ extension Post {
   /// An unanswered request or message is posted again after a day, and each time after twice as long. The clock may have been set back.
   private static func isToBeRepeated(_ record: ParcelRecord, at now: Int64) -> Bool {
     let last = record.handedOver[.group] ?? 0
-    return record.state == .posted && (record.direction == .request || record.direction == .message)
+    return record.state == .posted && [.request, .change, .message].contains(record.direction)
       && !(0..<max(parcelRepetition, last - record.createdAt)).contains(now - last)
   }
 

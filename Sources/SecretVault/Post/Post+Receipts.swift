@@ -116,7 +116,7 @@ extension Post {
     switch read.direction {
     case .received: return
     case .receipt: try end(read)
-    case .request, .answer:
+    case .request, .change, .answer:
       // A request is still to be answered; an answer is kept in case its request comes again.
       try change(read) { $0.ways = [] }
     case .message: try confirmMessage(read, how)

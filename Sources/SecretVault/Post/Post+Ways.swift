@@ -4,7 +4,7 @@ import VaultStore
 
 /// Own parcels, and the ways by which they may go.
 extension Post {
-  static let ownDirections: [ParcelRecord.Direction] = [.receipt, .answer, .message, .request]
+  static let ownDirections: [ParcelRecord.Direction] = [.receipt, .answer, .message, .change, .request]
 
   /// Ways for something new.
   func usualWays(pigeonsOnly: Bool = false) -> ParcelRecord.Ways {

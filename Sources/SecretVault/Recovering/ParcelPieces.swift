@@ -4,7 +4,7 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// Pieces of a peer's fragment that came by parcel with its share, and were verified then.
+/// Pieces of a peer's fragment that came by parcel, and were verified then.
 struct ParcelPieces: PieceSource {
   let peer: AskedHolder
   let index: UInt8
@@ -22,13 +22,34 @@ struct ParcelPieces: PieceSource {
   }
 
   func close() async {}
+
+  /// From the first one on, until the peer says that there are no more.
+  static func read(
+    _ frames: ArraySlice<ParcelFrame>, request: UInt64, _ header: SecretHeader, _ index: UInt8
+  ) throws(LinkFailure) -> [VerifiedPiece] {
+    let root: Digest
+    do { root = try header.root(of: index) } catch { throw LinkFailure(error) }
+    var pieces: [VerifiedPiece] = []
+    for frame in frames {
+      if frame.type == PiecesEnd.type.rawValue {
+        let end: PiecesEnd = try Post.parse(frame)
+        guard end.request == request else { throw .notAsked }
+        continue
+      }
+      guard frame.type == ProvenPiece.type.rawValue else {
+        throw LinkFailure(ProtocolError.unexpectedMessage(frame.type))
+      }
+      let piece: ProvenPiece = try Post.parse(frame)
+      pieces.append(try piece.verified(UInt64(pieces.count), of: request, header, index, root))
+    }
+    return pieces
+  }
 }
 
 /// Reads the answer to a request for a share, with the same checks as in a session.
 struct ParcelReleaseReader {
   let epoch: Epoch
   let own: HeldShare
-  private var header: SecretHeader { epoch.header }
   /// The number of the request.
   let request: UInt64
   let peer: PeerRecord
@@ -56,7 +77,7 @@ struct ParcelReleaseReader {
       try epoch.verifyHolder(index: index, card: peer.digest, salt: release.salt.bytes)
       try release.share.verify(against: epoch.commitments)
       let share = try KeyShare(index: index, bytes: try release.share.bytes.duplicate())
-      let pieces = try pieces(rest, index)
+      let pieces = try ParcelPieces.read(rest, request: request, epoch.header, index)
       return ReleasedShare(
         peer: peer.asked, share: share, pieces: ParcelPieces(peer: peer.asked, index: index, pieces: pieces))
     } catch let error as LinkFailure {
@@ -66,25 +87,5 @@ struct ParcelReleaseReader {
     } catch {
       throw LinkFailure(.misbehaved, "sent a share that does not verify")
     }
-  }
-
-  /// From the first one on, until the peer says that there are no more.
-  private func pieces(_ frames: ArraySlice<ParcelFrame>, _ index: UInt8) throws(LinkFailure) -> [VerifiedPiece] {
-    let root: Digest
-    do { root = try header.root(of: index) } catch { throw LinkFailure(error) }
-    var pieces: [VerifiedPiece] = []
-    for frame in frames {
-      if frame.type == PiecesEnd.type.rawValue {
-        let end: PiecesEnd = try Post.parse(frame)
-        guard end.request == request else { throw .notAsked }
-        continue
-      }
-      guard frame.type == ProvenPiece.type.rawValue else {
-        throw LinkFailure(ProtocolError.unexpectedMessage(frame.type))
-      }
-      let piece: ProvenPiece = try Post.parse(frame)
-      pieces.append(try piece.verified(UInt64(pieces.count), of: request, header, index, root))
-    }
-    return pieces
   }
 }

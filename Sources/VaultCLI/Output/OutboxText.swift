@@ -42,6 +42,7 @@ enum OutboxText {
     case "deposit": "a share to keep"
     case "request": "a request for a share"
     case "answer": "an answer"
+    case "change": "word of a secret's holders"
     case "item": "an item"
     case "receipt": "a receipt"
     default: kind

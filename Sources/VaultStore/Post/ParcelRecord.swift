@@ -17,6 +17,8 @@ package struct ParcelRecord: WireValue, Hashable, Sendable {
     case message
     /// This device's, with word of what arrived here.
     case receipt
+    /// This device's, with what it knows of a secret's holders, and a question for what a peer knows.
+    case change
   }
 
   package enum State: String, Hashable, Sendable, CaseIterable {

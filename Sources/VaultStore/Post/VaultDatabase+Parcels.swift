@@ -1,4 +1,5 @@
 import GRDB
+package import ShamirKit
 package import Sodium
 package import VaultProtocol
 
@@ -6,7 +7,8 @@ package import VaultProtocol
 /// and ``removeDamagedParcels()`` removes it.
 extension VaultDatabase {
   /// Keeps a parcel. False, and nothing is changed, if its id is known; or if it is a request whose delivery doesn't wait; or
-  /// one is there for the same: on its way with a delivery, or not withdrawn and about a secret that the peer is asked for.
+  /// one is there for the same: on its way with a delivery or about a secret's holders, or not withdrawn and about a secret that the
+  /// peer is asked for.
   /// Throws ``StoreError/unknownRecipient(_:)`` if the other side is no peer, for example because it was removed a moment ago.
   /// `replySecret` opens what its answer has sealed in it; with a delivery there is none.
   package func addParcel(
@@ -25,6 +27,10 @@ extension VaultDatabase {
   }
 
   private func isWanted(_ record: ParcelRecord, _ db: Database) throws -> Bool {
+    if record.direction == .change {
+      return try !soundParcels(where: "peer = ? AND direction = 'change'", [record.peer.blob], db)
+        .contains { $0.secretID == record.secretID && ($0.state == .waiting || $0.state == .posted) }
+    }
     guard record.direction == .request else { return true }
     if let delivery = record.delivery {
       let waiting = try db.row(
@@ -46,6 +52,14 @@ extension VaultDatabase {
     try read { db in
       try self.soundParcels(where: Self.condition(direction, states ?? Set(ParcelRecord.State.allCases)), [], db)
     }
+  }
+
+  /// The same about one secret, or with nil about none.
+  package func parcels(
+    _ direction: ParcelRecord.Direction, _ states: Set<ParcelRecord.State>, about id: SecretID?
+  ) throws(StoreError) -> [ParcelRecord] {
+    let condition = Self.condition(direction, states) + (id == nil ? " AND secret_id IS NULL" : " AND secret_id = ?")
+    return try read { db in try self.soundParcels(where: condition, id.map { [$0.blob] } ?? [], db) }
   }
 
   /// Requests that carry a delivery, in whatever state. Damaged ones are left out.

@@ -1,0 +1,177 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import Testing
+import VaultProtocol
+
+@testable import SecretVault
+@testable import VaultStore
+
+/// Changes of holders when nobody reaches anybody in a session: all is said by parcel.
+@Suite struct ChangingParcelTests {
+  /// Everybody does what there is to do, and the office carries what they have to say.
+  private func settle(_ circle: ChangingCircle, _ office: ParcelOffice, _ members: [Int], rounds: Int = 4) async throws
+  {
+    for _ in 0..<rounds {
+      // Past the pause after a session that couldn't be opened.
+      circle.world.clock.pass(.seconds(3_700))
+      for member in members { try await circle.vault(member).changing.pursueAll() }
+      try await office.round()
+    }
+    for member in members { try await circle.vault(member).changing.pursueAll() }
+  }
+
+  private func recovered(_ circle: ChangingCircle, _ office: ParcelOffice, by member: Int) async throws -> Bool {
+    try await office.recover(by: member, circle.id.description) == circle.content
+  }
+
+  @Test func `a secret is refreshed by parcel, and nobody meets anybody`() async throws {
+    let circle = try await ChangingCircle(3)
+    let office = try ParcelOffice(circle.world)
+    circle.world.cutOff()
+    _ = try await circle.vault(0).changing.order(.refresh, of: ["letter"], leavingOutAbsent: false)
+    try await settle(circle, office, [0, 1, 2])
+    for member in [1, 2] { try await circle.agree(member) }
+    try await settle(circle, office, [0, 1, 2])
+    for member in 0...2 { #expect(try circle.epochs(member) == [1]) }
+    #expect(try await recovered(circle, office, by: 2))
+    // All has been said: nothing is on its way any more.
+    try await settle(circle, office, [0, 1, 2], rounds: 2)
+    for member in 0...2 {
+      let rows = try circle.vault(member).parcelRecords(.change)
+      #expect(rows.allSatisfy { $0.state == .answered }, "\(rows.map(\.state))")
+      #expect(try circle.vault(member).changing.statuses().allSatisfy { !$0.isOpen })
+    }
+  }
+
+  @Test func `somebody new is invited, gets a share and rebuilds a fragment by parcel`() async throws {
+    let circle = try await ChangingCircle(4)
+    let office = try ParcelOffice(circle.world)
+    circle.world.cutOff()
+    _ = try await circle.vault(1).changing.order(.replace("cleo", by: "dan"), of: ["letter"], leavingOutAbsent: false)
+    try await settle(circle, office, [0, 1, 3])
+    #expect(try circle.epochs(3).isEmpty)
+    try await circle.agree(3)
+    try await settle(circle, office, [0, 1, 3])
+    try await circle.agree(0)
+    try await settle(circle, office, [0, 1, 3], rounds: 6)
+    #expect(try circle.epochs(3) == [1] && circle.epochs(1) == [1] && circle.epochs(0) == [1])
+    #expect(try circle.vault(3).core.database.fragment(of: circle.id, index: 3)?.isComplete == true)
+    #expect(try await recovered(circle, office, by: 3))
+    // What was needed for the fragment alone isn't kept.
+    for record in try circle.vault(3).parcelRecords(.change) {
+      #expect(try circle.vault(3).core.database.parcelContent(record.id) == nil || record.state != .answered)
+    }
+  }
+
+  @Test func `a new device takes a lost one's place by parcel`() async throws {
+    let circle = try await ChangingCircle(4)
+    let office = try ParcelOffice(circle.world)
+    let card = try PeerCard.parse(text: circle.vault(3).core.ownIdentity().qrText)
+    for friend in [1, 2] {
+      _ = try circle.vault(friend).trust.removePeer("dan")
+      _ = try circle.vault(friend).changing.replacePeer("ada", with: card)
+    }
+    for friend in [1, 2] { _ = try await circle.vault(3).links.pingPeer(circle.world[friend].name) }
+    circle.world.cutOff()
+    for _ in 0..<3 {
+      _ = try await circle.vault(3).changing.regain()
+      try await settle(circle, office, [1, 2, 3], rounds: 1)
+    }
+    try await circle.agree(1)
+    try await circle.agree(2)
+    try await settle(circle, office, [1, 2, 3], rounds: 6)
+    #expect(try circle.epochs(3) == [1])
+    #expect(try await recovered(circle, office, by: 3))
+  }
+
+  @Test func `the same isn't written twice, and what has changed takes the place of what lies there`() async throws {
+    let circle = try await ChangingCircle(3)
+    let office = try ParcelOffice(circle.world)
+    circle.world.cutOff()
+    let ada = circle.vault(0)
+    _ = try await ada.changing.order(.refresh, of: ["letter"], leavingOutAbsent: false)
+    let first = try ada.parcelRecords(.change)
+    #expect(first.count == 2)
+    for _ in 0..<3 {
+      circle.world.clock.pass(.seconds(3_700))
+      try await ada.changing.pursueAll()
+    }
+    #expect(try ada.parcelRecords(.change) == first)
+    // Another wish changes nothing of what others may know; what ben says does.
+    try ada.changing.cancel("letter")
+    _ = try await ada.changing.order(.threshold(3), of: ["letter"], leavingOutAbsent: false)
+    #expect(try ada.parcelRecords(.change) == first)
+    try office.post(by: 0)
+    try office.take(by: 1)
+    _ = try await circle.vault(1).answering.answerParcels()
+    try office.post(by: 1)
+    try office.take(by: 0)
+    circle.world.clock.pass(.seconds(3_700))
+    try await ada.changing.pursueAll()
+    let cleo = circle.vault(2).core.identity.keys.digest
+    let second = try ada.parcelRecords(.change).filter { $0.peer == cleo && $0.state != .withdrawn }
+    #expect(second.count == 1 && !first.contains { $0.id == second.first?.id })
+    try office.post(by: 0)
+    #expect(office.posts.filter { circle.vault(2).post.isOwnParcel($0.tag, $0.id) }.map(\.id) == second.map(\.id))
+  }
+
+  @Test func `nobody hears anything by parcel who has no place in the secret`() async throws {
+    let circle = try await ChangingCircle(4)
+    let office = try ParcelOffice(circle.world)
+    circle.world.cutOff()
+    _ = try await circle.vault(0).changing.order(.refresh, of: ["letter"], leavingOutAbsent: false)
+    // Dan might hold a share of which nothing is known, so he is asked; but he is told nothing.
+    let keys = circle.vault(0).core.identity.keys
+    let posts = try office.post(by: 0).filter { circle.vault(3).post.isOwnParcel($0.tag, $0.id) }
+    let parcel = try Parcel.decode(#require(posts.first).bytes, limit: Parcel.byteLimit)
+    let letter = try ParcelLetter.open(parcel, with: circle.vault(3).core.identity) { _ in keys }
+    #expect(
+      letter.frames.map(\.type)
+        == [Hello.type.rawValue, LifecycleRequest.type.rawValue, LifecycleEnd.type.rawValue])
+    // Who knows the secret's tag alone is told nothing.
+    let forged = try ForgedParcel(circle.world[3], to: circle.world[1])
+    let tag = try AskTag.of(circle.id)
+    let frames = [
+      try ParcelFrame(Hello(services: PeerServiceKind.allCases)),
+      try ParcelFrame(LifecycleRequest(request: forged.request, tag: tag, proof: nil, known: [])),
+      try ParcelFrame(LifecycleEnd(request: forged.request)),
+    ]
+    let answer = try #require(try await forged.answer(frames, by: office, 1))
+    #expect(!answer.contains { $0.type == LifecycleItem.type.rawValue })
+    let result = try #require(answer.last { $0.type == LifecycleResult.type.rawValue })
+    #expect(try LifecycleResult.decode(result.bytes, limit: 512).refusal == .unavailable)
+  }
+
+  @Test func `pieces are given by parcel to nobody who has neither proved a share nor a row`() async throws {
+    let circle = try await ChangingCircle(4)
+    let office = try ParcelOffice(circle.world)
+    let forged = try ForgedParcel(circle.world[3], to: circle.world[1])
+    let frames = [
+      try ParcelFrame(Hello(services: PeerServiceKind.allCases)),
+      try ParcelFrame(
+        LifecycleRequest(request: forged.request, tag: AskTag.of(circle.id), proof: nil, known: [])),
+      try ParcelFrame(LifecycleEnd(request: forged.request)),
+      try ParcelFrame(PieceRequest(request: forged.request, first: 0, count: 1)),
+    ]
+    let answer = try await forged.answer(frames, by: office, 1) ?? []
+    #expect(!answer.contains { $0.type == ProvenPiece.type.rawValue })
+  }
+
+  @Test func `frames that don't belong together are dropped`() throws {
+    let hello = try ParcelFrame(Hello(services: [.lifecycle]))
+    let question = try ParcelFrame(LifecycleRequest(request: 1, tag: nil, proof: nil, known: []))
+    let end = try ParcelFrame(LifecycleEnd(request: 1))
+    let pieces = try ParcelFrame(PieceRequest(request: 1, first: 0, count: 1))
+    #expect(try ParcelRequest([hello, question, end]) == .lifecycle(tag: nil))
+    #expect(try ParcelRequest([hello, question, end, pieces]) == .lifecycle(tag: nil))
+    for frames in [
+      [hello, question], [hello, question, pieces], [hello, question, end, end], [hello, question, pieces, end],
+    ] {
+      #expect(throws: ProtocolError.self) { try ParcelRequest(frames) }
+    }
+    #expect(throws: ProtocolError.self) {
+      try ParcelRequest([hello, question, end] + Array(repeating: pieces, count: 5))
+    }
+  }
+}
