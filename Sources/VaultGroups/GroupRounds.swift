@@ -151,10 +151,10 @@ package final class GroupRounds: GroupLetterTaker {
     }
   }
 
-  /// Whether somebody has been asked for a share through a group a moment ago, and hasn't answered.
-  private func isAwaitingRelease(_ name: String) -> Bool {
+  /// Whether somebody has been asked for something through a group a moment ago, and hasn't answered.
+  private func isAwaitingAnswer(_ name: String) -> Bool {
     let since = groups.core.surroundings.now() - Self.hasteLimit
-    let folders = try? groups.post.foldersAwaitingReleases(since: since)
+    let folders = try? groups.post.foldersAwaitingAnswers(since: since)
     return folders?.contains { hexadecimal($0) == name } ?? false
   }
 
@@ -215,7 +215,7 @@ package final class GroupRounds: GroupLetterTaker {
     let stamp = FileStamp(groups.core.groupFolders.path(name) + "/facts")
     let now = surroundings.monotonic()
     let hasParcels = groupsWithParcels().contains(name)
-    let isAwaiting = isAwaitingRelease(name)
+    let isAwaiting = isAwaitingAnswer(name)
     state.withLock { state in
       guard var plan = state.plans[name] else { return }
       plan.stamp = stamp

@@ -85,6 +85,41 @@ struct ParcelTests {
     }
   }
 
+  @Test("shares are renewed while no device answers another's calls: their daemons speak through the group")
+  func changing() async throws {
+    try await Bench.run { bench in
+      let (people, servers) = try await family(bench)
+      let (alice, bob, carol) = (people[0], people[1], people[2])
+      for peer in [bob, carol] { try await peer.startDaemon() }
+      let note = sample(5000)
+      try alice.write(note, to: "note.txt")
+      let id = try await alice.succeed(
+        "share", "note.txt", "--threshold", "2", "--to", "bob", "--to", "carol", "--description", "the marked words"
+      ).line
+      for peer in [bob, carol] { try await peer.stopDaemon() }
+
+      try await alice.succeed("secret", "refresh", id)
+      #expect(try await alice.succeed("outbox").output.contains("word of a secret's holders"))
+      for peer in people { _ = try peer.start(["daemon", "--listen", "off"]) }
+      try await bench.wait(upTo: 180, every: 200, for: "bob to be asked") {
+        let requests = try await bob.succeed("requests", "--json").json().array
+        guard let request = requests.first(where: { $0["kind"].string == "change" })?["id"].int else { return false }
+        try await bob.succeed("requests", "approve", "\(request)")
+        return true
+      }
+      // All three have their new shares, and the two who have said yes only those.
+      for peer in [alice, bob] {
+        try await bench.wait(upTo: 180, every: 200, for: "\(peer.name) to have a new share alone") {
+          let change = try await peer.succeed("info", id, "--json").json()["change"]
+          return change["state"].string == "complete" && change["hasOldShare"].bool == false
+        }
+      }
+      try await bob.succeed("recover", id, "-o", "out", "--wait", "170s")
+      try bob.expect("out", toHold: note)
+      for server in servers { #expect(!server.holds("the marked words") && !server.holds(id)) }
+    }
+  }
+
   @Test("`vault group sync` is enough, without any daemon, and whom a share isn't for has nothing of it")
   func byHand() async throws {
     try await Bench.run { bench in

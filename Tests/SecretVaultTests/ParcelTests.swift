@@ -154,9 +154,9 @@ extension VaultTests {
       }
       #expect(try vault.post.foldersWithParcels() == [office.folders[1]])
       try office.post(by: 1)
-      #expect(try vault.post.foldersAwaitingReleases(since: 0) == [office.folders[1]])
+      #expect(try vault.post.foldersAwaitingAnswers(since: 0) == [office.folders[1]])
       try await office.round()
-      #expect(try vault.post.foldersAwaitingReleases(since: 0).isEmpty)
+      #expect(try vault.post.foldersAwaitingAnswers(since: 0).isEmpty)
       #expect(try await world.recover(by: 1, id).bytes == bytes)
       #expect(try ben.parcelRecords(.request).isEmpty)
     }

@@ -40,15 +40,18 @@ import Testing
   @Test(arguments: [
     "old = zeroblob(32)", "new = zeroblob(32)", "card = x'00'", "added_at = 9", "mac = zeroblob(32)",
   ])
-  func `a note of which anything has changed is damage`(_ change: String) throws {
+  func `a note of which anything has changed is damage, and stands in no other's way`(_ change: String) throws {
     let home = try TestHome()
     let database = try home.makeDatabase()
     try database.put(replacement("bob", "new", at: 1))
+    let sound = try replacement("carol", "carol's", at: 2)
+    try database.put(sound)
+    #expect(try database.damagedReplacements() == 0)
     let outsider = try DatabaseQueue(path: home.folders.databasePath)
     try outsider.write { db in
-      try db.execute(sql: "UPDATE replacements SET \(change)")
+      try db.execute(sql: "UPDATE replacements SET \(change) WHERE added_at = 1")
       try #require(db.changesCount == 1)
     }
-    #expect(throws: StoreError.damaged("the note of a replaced device")) { _ = try database.replacements() }
+    #expect(try database.replacements() == [sound] && database.damagedReplacements() == 1)
   }
 }

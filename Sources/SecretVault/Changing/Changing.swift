@@ -65,6 +65,11 @@ package final class Changing: Room {
 
   /// Goes on with changes until the task is cancelled: the daemon's part.
   package func runChanges() async {
+    if let damaged = try? database.damagedReplacements(), damaged > 0 {
+      core.logFault(
+        "\(damaged == 1 ? "a note" : "\(damaged) notes") of whose device was replaced is damaged: see the peers with "
+          + "`vault peer list`, and replace the one that is missing again with `vault peer replace`")
+    }
     while !Task.isCancelled {
       let seen = core.pulse.count
       do { if isReplacing { _ = try await regain() } else { try await pursueAll() } } catch {

@@ -66,7 +66,7 @@ package final class Circles: Room {
       rest = left
     }
     verified.withLock { verified in
-      if verified.count >= Self.cacheLimit { verified.removeAll() }
+      if verified.count >= Self.cacheLimit, let other = verified.keys.randomElement() { verified[other] = nil }
       verified[header.id] = (names, circle)
     }
     return circle

@@ -33,6 +33,12 @@ extension Consent {
 
   private func decide(_ id: Int64, _ state: RequestRecord.State, for time: Int64?) throws -> RequestRecord {
     let now = environment.now()
+    // What it is about is decided first: if that fails, the user is asked again.
+    if let row = try database.requests().first(where: { $0.id == id }), row.kind == .change, time == nil,
+      row.endsAt > now
+    {
+      try note(row, isApproved: state == .approved)
+    }
     var mistake: VaultError?
     let decided = try database.decideRequest(id, at: now) { (row) throws(StoreError) in
       mistake = Self.mistake(row, time)
@@ -50,7 +56,7 @@ extension Consent {
       throw VaultError(
         .notFound, "there is no request \(id), or its time is over", hint: "see which ones wait: vault requests")
     }
-    if decided.kind == .change { try note(decided, isApproved: state == .approved) }
+    if decided.kind == .change, state != .approved { try circles.forgetInvitation(decided.secretID) }
     let peer = try asker(decided)
     record(
       state == .approved ? .requestApproved : .requestRefused, peer: peer,
@@ -65,8 +71,8 @@ extension Consent {
     let (id, proposal) = (request.secretID, request.headerDigest)
     let known = try circles.circle(of: id)
     if let known, known.header.digest == proposal {
-      if isApproved { return try circles.sayWilling(known.header) }
-      return try circles.forgetInvitation(id)
+      if isApproved { try circles.sayWilling(known.header) }
+      return
     }
     guard let circle = known, circle.proposals[proposal] != nil else {
       throw VaultError(.notFound, "what request \(request.id) is about is not here any more")

@@ -93,11 +93,12 @@ extension Post {
     try Self.ownDirections.flatMap { try parcels($0, [.waiting]).filter(\.group.isEmpty) }
   }
 
-  /// Groups through which shares were asked for at `time` or later, without an answer yet.
-  package func foldersAwaitingReleases(since time: Int64) throws -> Set<[UInt8]> {
-    let posted = try parcels(.request, [.posted])
-    let asking = posted.filter { $0.delivery == nil && $0.secretID != nil && $0.handedOver[.group] ?? 0 >= time }
-    return Set(asking.map(\.group))
+  /// Groups through which shares were asked for at `time` or later, without an answer yet, or how holders change.
+  package func foldersAwaitingAnswers(since time: Int64) throws -> Set<[UInt8]> {
+    let posted = try parcels(.request, [.posted]).filter { $0.delivery == nil && $0.secretID != nil }
+    // One answer leads to the next question, to all holders.
+    let asking = try posted + parcels(.change, [.posted, .answered])
+    return Set(asking.filter { $0.handedOver[.group] ?? 0 >= time }.map(\.group))
   }
 
   package func isOwnParcel(_ tag: [UInt8], _ id: ParcelID) -> Bool {

@@ -89,7 +89,7 @@ extension VaultGroups {
   /// The same, and fetches the answers to requests: between two attempts of a recovery that waits.
   package func fetchParcels(for what: String) async throws -> [GroupItemReport] {
     let groups = try await known()
-    let folders = try post.foldersWithParcels().union(post.foldersAwaitingReleases(since: 0))
+    let folders = try post.foldersWithParcels().union(post.foldersAwaitingAnswers(since: 0))
     return try await exchange(groups, folders, for: what)
   }
 

@@ -21,18 +21,27 @@ package struct Replacement: Hashable, Sendable {
 extension VaultDatabase {
   private static let replacementColumns = "old, new, card, added_at, mac"
 
-  /// The oldest first.
-  package func replacements() throws(StoreError) -> [Replacement] {
+  /// The oldest first. Damaged ones are left out, so that they stand in no other's way.
+  package func replacements() throws(StoreError) -> [Replacement] { try allReplacements().compactMap(\.self) }
+
+  /// How many are damaged.
+  package func damagedReplacements() throws(StoreError) -> Int { try allReplacements().count { $0 == nil } }
+
+  private func allReplacements() throws(StoreError) -> [Replacement?] {
     try read { db in
       try db.rows("SELECT \(Self.replacementColumns) FROM replacements ORDER BY added_at, old").map { row in
-        let columns = StoredRow(row: row, what: "the note of a replaced device")
-        let replacement = Replacement(
-          old: try columns.digest("old"), new: try columns.digest("new"), card: try columns.bytes("card"),
-          addedAt: try columns.integer("added_at"))
-        try columns.verify(self.mac(of: replacement))
-        return replacement
+        do { return try self.decodeReplacement(row) } catch StoreError.damaged { return nil } catch { throw error }
       }
     }
+  }
+
+  private func decodeReplacement(_ row: Row) throws(StoreError) -> Replacement {
+    let columns = StoredRow(row: row, what: "the note of a replaced device")
+    let replacement = Replacement(
+      old: try columns.digest("old"), new: try columns.digest("new"), card: try columns.bytes("card"),
+      addedAt: try columns.integer("added_at"))
+    try columns.verify(mac(of: replacement))
+    return replacement
   }
 
   private func mac(of replacement: Replacement) throws(StoreError) -> [UInt8] {
