@@ -9,6 +9,14 @@ extension Changing {
   package func order(
     _ order: ChangeOrder, of references: [String]?, leavingOutAbsent: Bool
   ) async throws -> [ChangeStatus] {
+    switch order {
+    case .replace(let holder, _), .remove(let holder):
+      guard references != nil || holder.first != "#" else {
+        throw VaultError(
+          .usage, "share \(holder.dropFirst()) is another person's in each secret", hint: "name the secrets")
+      }
+    case .add, .threshold, .refresh: break
+    }
     let records = try references.map { try $0.map { reference in try directory.resolve(reference) } }
     var ids: [SecretID] = []
     for record in try records ?? database.secrets() {
@@ -96,8 +104,9 @@ extension Changing {
     }
   }
 
-  /// A peer, somebody who was introduced, or a peer that was removed or replaced.
+  /// A peer, somebody who was introduced, a peer that was replaced, or with `#3` whoever holds share 3.
   private func card(_ reference: String, _ record: SecretRecord) throws -> Digest {
+    if reference.first == "#" { return try holder(of: reference.dropFirst(), record) }
     do { return try directory.find(reference).digest } catch {
       let introduced = try introductions.introducedHolders(of: record.id)
       if let holder = introduced.first(where: { $0.name == reference }) { return holder.digest }
@@ -110,6 +119,19 @@ extension Changing {
       }
       throw error
     }
+  }
+
+  private func holder(of number: Substring, _ record: SecretRecord) throws -> Digest {
+    let circle = try circles.circle(of: record)
+    let parent = try parent(circle)
+    if let index = UInt8(number) {
+      if let holder = circle.holders(of: parent)[index] { return holder }
+      let dealt = parent.holders == nil ? try database.deliveries(ofSecret: record.id) : []
+      if let delivery = dealt.last(where: { $0.entry.index == Int(index) }) { return delivery.entry.recipient }
+    }
+    throw VaultError(
+      .notFound, "nobody is known to hold share \(number) of \(directory.secretReference(record.id).name)",
+      hint: "see who holds which: vault check")
   }
 
   private func expectHolder(_ card: Digest, _ record: SecretRecord) throws {
