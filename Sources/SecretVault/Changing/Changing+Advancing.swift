@@ -226,6 +226,11 @@ extension Changing {
       let change = circle.changes[complete.digest], own.contains(where: { $0 < complete.number }),
       try circles.decision(on: change.name.proposal, of: id) == true
     else { return }
+    // Older shares that wait for their holders are copies, too.
+    for delivery in try database.deliveries(ofSecret: id) where [.waiting, .refused].contains(delivery.state) {
+      for parcel in try database.parcels(ofDelivery: delivery.id) { try post.end(parcel) }
+      try database.cancelDelivery(delivery.id, reason: "who holds the secret has changed")
+    }
     let older = circle.epochs.values.filter { $0.number < complete.number }
     var names = Set(older.map { LifecycleRecord.Name(.receivingKey, $0.digest) })
     names.insert(.init(.receivingKey, try AskTag.of(id)))
