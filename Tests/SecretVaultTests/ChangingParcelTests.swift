@@ -143,6 +143,57 @@ import VaultProtocol
     #expect(try LifecycleResult.decode(result.bytes, limit: 512).refusal == .unavailable)
   }
 
+  @Test func `who isn't wanted any more isn't invited by a parcel that waits`() async throws {
+    let circle = try await ChangingCircle(4)
+    _ = try ParcelOffice(circle.world)
+    circle.world.cutOff()
+    let dan = circle.vault(3).core.identity.keys.digest
+    let ada = circle.vault(0)
+    _ = try await ada.changing.order(.replace("cleo", by: "dan"), of: ["letter"], leavingOutAbsent: false)
+    #expect(try ada.parcelRecords(.change).contains { $0.peer == dan })
+    try ada.changing.cancel("letter")
+    #expect(try !ada.parcelRecords(.change).contains { $0.peer == dan })
+  }
+
+  @Test func `a proposal and its record are taken even when its time is over`() async throws {
+    let circle = try await ChangingCircle(3)
+    let office = try ParcelOffice(circle.world)
+    _ = try await circle.vault(0).changing.order(.refresh, of: ["letter"], leavingOutAbsent: false)
+    circle.world.set(.refuses, for: circle.world[2])
+    try await circle.settle([1])
+    try await circle.agree(1)
+    try await circle.settle([0, 1])
+    // Cleo's device is off for five weeks, and is told by parcel then.
+    circle.world.clock.pass(.seconds(36 * 86_400))
+    circle.world.cutOff()
+    try await settle(circle, office, [0, 1, 2])
+    #expect(try circle.epochs(2) == [0, 1])
+  }
+
+  @Test func `a name of a record that doesn't hold keeps no more dealings than usual`() async throws {
+    let circle = try await ChangingCircle(3)
+    _ = try await circle.vault(0).changing.order(.threshold(3), of: ["letter"], leavingOutAbsent: false)
+    try await circle.settle([1, 0, 2])
+    let circles = circle.vault(0).circles
+    let known = try #require(try circles.circle(of: circle.id))
+    let (digest, proposal) = try #require(known.open.first)
+    let parent = try #require(known.epochs[proposal.parent])
+    let ben = circle.vault(1)
+    let held = try #require(try ben.circles.share(of: parent))
+    let salt = held.salt.withUnsafeBytes { Array($0) }
+    var objects: [LifecycleObject] = []
+    for _ in 0..<4 {
+      let made = try HolderDealing.deal(held.share, salt: salt, proposal, parent, by: ben.core.identity)
+      objects.append(.dealing(made.dealing, boxes: made.boxes))
+    }
+    let unknown = try Digest([UInt8](repeating: 9, count: 32))
+    let names = try objects.map { try $0.digest() } + [unknown]
+    objects.append(.record(try RecordName.sign(names, of: digest, by: ben.core.identity)))
+    #expect(try circles.take(objects, of: circle.id))
+    let index = try #require(UInt8(exactly: held.share.index))
+    #expect(try circles.circle(of: circle.id)?.dealings.values.count { $0.dealing.index == index } == 2)
+  }
+
   @Test func `pieces are given by parcel to nobody who has neither proved a share nor a row`() async throws {
     let circle = try await ChangingCircle(4)
     let office = try ParcelOffice(circle.world)
@@ -163,8 +214,8 @@ import VaultProtocol
     let question = try ParcelFrame(LifecycleRequest(request: 1, tag: nil, proof: nil, known: []))
     let end = try ParcelFrame(LifecycleEnd(request: 1))
     let pieces = try ParcelFrame(PieceRequest(request: 1, first: 0, count: 1))
-    #expect(try ParcelRequest([hello, question, end]) == .lifecycle(tag: nil))
-    #expect(try ParcelRequest([hello, question, end, pieces]) == .lifecycle(tag: nil))
+    #expect(try ParcelRequest([hello, question, end]) == .lifecycle(tag: nil, wantsPieces: false))
+    #expect(try ParcelRequest([hello, question, end, pieces]) == .lifecycle(tag: nil, wantsPieces: true))
     for frames in [
       [hello, question], [hello, question, pieces], [hello, question, end, end], [hello, question, pieces, end],
     ] {

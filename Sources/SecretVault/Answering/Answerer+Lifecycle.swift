@@ -162,7 +162,10 @@ extension Answerer {
         return .internalFailure
       }
     }
-    if refusal == nil, let known { try await grantPieces(end.request, of: known, hasProved: said.hasProved) }
+    if refusal == nil {
+      exchanges.release.withhold(request: end.request)
+      if let known { try await grantPieces(end.request, of: known, hasProved: said.hasProved) }
+    }
     try await reply(LifecycleResult(request: end.request, refusal: refusal))
   }
 

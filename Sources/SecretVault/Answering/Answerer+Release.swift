@@ -14,6 +14,8 @@ extension Answerer {
     case .challenge(let request): try await challenge(request)
     case .judge(let possession, let request, let nonce): try await judge(possession, request, nonce)
     case .sendPieces(let request): try await sendPieces(request)
+    case .withholdPieces(let request):
+      try await reply(PiecesEnd(request: request.request, refusal: .unavailable))
     case .awaitProof, .drop: break
     }
   }

@@ -23,6 +23,8 @@ extension Changing {
     var sources = try await sources(circle)
     guard sources.count >= header.dispersal.dataCount else {
       for source in sources { await source.close() }
+      try writeForPieces(
+        circle, index, besides: Set(sources.filter { !($0 is ParcelPieces) }.compactMap(\.holder?.digest)))
       return nil
     }
     let spare = Mutex(Array(sources.dropFirst(header.dispersal.dataCount)))
@@ -93,13 +95,9 @@ extension Changing {
         conversation: answer.conversation, request: answer.request, header: header, index: index,
         asked: AskedPieces(request: answer.request, pieceCount: header.dispersal.stripeCount))
     }
-    // Who can't be reached may have sent pieces by parcel.
-    let asked = Set(found.compactMap { $0?.holder?.name })
-    let sent = try peers.filter { !asked.contains($0.name) }.compactMap { peer in
-      try known[peer.digest].flatMap { index in try pieces(of: peer, index, header) }
-    }
     // Two may have the same fragment after several changes.
     var sources: [UInt8: any PieceSource] = [:]
+    let sent = try parcelSources(circle, besides: Set(found.compactMap { $0?.index }))
     for source in found.compactMap(\.self) + sent {
       if sources[source.index] == nil { sources[source.index] = source } else { await source.close() }
     }

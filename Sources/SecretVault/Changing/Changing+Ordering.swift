@@ -146,8 +146,12 @@ extension Changing {
   package func cancel(_ reference: String) throws {
     let record = try directory.resolve(reference)
     let circle = try circles.circle(of: record)
-    var found = try circles.wish(for: record.id) != nil
-    if found { try dropWish(record.id) }
+    var found = false
+    if let wish = try circles.wish(for: record.id) {
+      try dropWish(record.id)
+      try endInvitations(of: wish.added, to: record.id)
+      found = true
+    }
     for (digest, proposal) in circle.open where proposal.asker.digest == identity.keys.digest {
       guard try circles.decision(on: digest, of: record.id) == true else { continue }
       let name = LifecycleRecord.Name(.decision, digest)

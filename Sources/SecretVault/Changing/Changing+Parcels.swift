@@ -4,89 +4,115 @@ import Sodium
 import VaultProtocol
 import VaultStore
 
-/// Changes said by parcel, with peers that can't be reached in a session: the same words, and nobody has to be there at the same time.
+/// Changes said by parcel, to peers that can't be reached in a session: the same words, and nobody has to be there at the same time.
 extension Changing {
   /// Milliseconds after which a peer that has heard all is asked again whether it knows more.
   private static let parcelPause: Int64 = 86_400_000
-
-  // MARK: - Out
+  /// The same for places, of which a peer may be told by its user at any time.
+  private static let placesPause: Int64 = 3_600_000
 
   /// Writes to a peer what it isn't known to know and asks for what it knows, unless that is on its way already.
   func write(_ id: SecretID, to peer: PeerRecord) throws {
     guard let circle = try circles.circle(of: id), try mayWrite(to: peer) else { return }
     let now = environment.now()
-    let objects = try [invitation(id, peer.digest)].compactMap(\.self) + circle.objects()
-    let marks = Set(try objects.map { try $0.digest().mark })
-    let wantsPieces = try wantsPieces(of: peer, circle)
+    let question = try ParcelQuestion(
+      objects: [invitation(id, peer.digest)].compactMap(\.self) + circle.objects(),
+      known: circles.knowledge.known(.init(peer: peer.digest, secret: id), at: now, within: Self.parcelPause),
+      mayHear: circles.mayHear(peer.digest, of: id))
     let listener = PeerKnowledge.Listener(peer: peer.digest, secret: id)
-    guard wantsPieces || !circles.knowledge.isUpToDate(listener, marks, at: now, within: Self.parcelPause) else {
-      return
+    guard !circles.knowledge.isUpToDate(listener, question.marks, at: now, within: Self.parcelPause) else { return }
+    let number = try Self.number("vault/lifecycle-parcel/v1", id, question.marks)
+    let rows = try parcels(about: id).filter { $0.peer == peer.digest && !$0.asksForPieces }
+    for row in rows where row.request == number {
+      // One that is on its way is posted again by itself. Behind what didn't fit into one, the rest follows.
+      guard row.state == .answered, question.isRest || !isRecent(row, at: now, Self.parcelPause) else { return }
     }
-    let missing = circles.knowledge.missing(listener, of: marks)
-    let told = try told(objects, missing, mayHear: circles.mayHear(peer.digest, of: id))
-    let number = try Self.number(marks, Set(told.map(\.mark)), wantsPieces: wantsPieces)
-    guard try endOthers(to: peer, about: id, number, at: now) else { return }
-    try post(number, about: id, to: peer) { envelope, keys in
-      let question = try asker(id).question(
-        number, marks.sorted(), verifier: keys.digest, binding: envelope.binding(from: identity, to: keys),
-        kind: .parcel)
-      var frames = [try Post.frame(question)]
-      for object in told {
-        frames.append(try Post.frame(LifecycleItem(request: number, kind: object.kind, bytes: object.bytes)))
-      }
-      frames.append(try Post.frame(LifecycleEnd(request: number)))
-      if wantsPieces {
-        let count = UInt32(clamping: circle.header.dispersal.stripeCount)
-        frames.append(try Post.frame(PieceRequest(request: number, first: 0, count: count)))
-      }
-      return frames
+    guard try endAndCount(rows, to: peer) < Post.parcelsOfPeer else { return }
+    if try post(question, number, about: id, to: peer) {
+      circles.knowledge.wrote(listener, number, named: question.marks, told: question.toldMarks)
     }
-    circles.knowledge.wrote(listener, named: marks, told: Set(told.map(\.mark)))
+  }
+
+  /// Asks holders by parcel for pieces of their fragments, as many of them as are missing and one more.
+  func writeForPieces(_ circle: Circle, _ index: UInt8, besides reached: Set<Digest>) throws {
+    let id = circle.header.id
+    guard circle.header.dispersal.fragmentByteCount <= Post.parcelFragmentLimit else { return }
+    let now = environment.now()
+    let number = try Self.number("vault/lifecycle-pieces/v1", id, [UInt64(index)]) | 1
+    let rows = try parcels(about: id).filter(\.asksForPieces)
+    var asked = Set(rows.filter { !$0.isRead }.map(\.peer)).subtracting(reached)
+    // Who holds a share has its fragment.
+    let holders = Set(circle.joinings.values.filter { $0.index != 0 }.map(\.keys.digest))
+    for peer in try database.peers() where holders.contains(peer.digest) && !reached.contains(peer.digest) {
+      guard asked.count + reached.count <= circle.header.dispersal.dataCount else { return }
+      let earlier = rows.filter { $0.peer == peer.digest }
+      guard !earlier.contains(where: { !$0.isRead || isRecent($0, at: now, Self.parcelPause) }), try mayWrite(to: peer)
+      else { continue }
+      guard try endAndCount(earlier, to: peer) < Post.parcelsOfPeer else { continue }
+      var question = try ParcelQuestion(
+        objects: circle.objects(),
+        known: circles.knowledge.known(.init(peer: peer.digest, secret: id), at: now, within: Self.parcelPause),
+        mayHear: circles.mayHear(peer.digest, of: id))
+      question.pieceCount = UInt32(clamping: circle.header.dispersal.stripeCount)
+      if try post(question, number, about: id, to: peer) { asked.insert(peer.digest) }
+    }
   }
 
   /// Asks by parcel in which secrets a peer has a place for this device.
   func writeForPlaces(to peer: PeerRecord) throws {
-    let number: UInt64 = 1
-    guard try mayWrite(to: peer), try endOthers(to: peer, about: nil, number, at: environment.now()) else { return }
-    try post(number, about: nil, to: peer) { _, _ in
-      [
-        try Post.frame(LifecycleRequest(request: number, tag: nil, proof: nil, known: [])),
-        try Post.frame(LifecycleEnd(request: number)),
-      ]
+    guard try mayWrite(to: peer) else { return }
+    let rows = try parcels(about: nil).filter { $0.peer == peer.digest }
+    let now = environment.now()
+    guard !rows.contains(where: { $0.state != .answered || !$0.isRead || isRecent($0, at: now, Self.placesPause) }),
+      try endAndCount(rows, to: peer) < Post.parcelsOfPeer
+    else { return }
+    _ = try post(nil, 2, about: nil, to: peer)
+  }
+
+  /// Ends what is on its way to a peer about a secret: it has heard it in a session.
+  func endParcels(to peer: PeerRecord, about id: SecretID) throws {
+    for row in try parcels(about: id) where row.peer == peer.digest && !row.asksForPieces { try end(row) }
+  }
+
+  /// Ends what is on its way to somebody who was to hold a share and isn't any more.
+  func endInvitations(of cards: Set<Digest>, to id: SecretID) throws {
+    for row in try parcels(about: id) where cards.contains(row.peer) {
+      if try !circles.mayHear(row.peer, of: id) { try end(row) }
     }
   }
 
-  private struct Told {
-    let mark: ObjectMark
-    let kind: LifecycleObject.Kind
-    let bytes: [UInt8]
+  // MARK: - Rows
+
+  /// Questions about a secret, or with nil about places.
+  func parcels(about id: SecretID?) throws -> [ParcelRecord] {
+    let states: Set<ParcelRecord.State> = [.waiting, .posted, .answered]
+    guard try database.hasParcels(states, direction: .change) else { return [] }
+    return try database.parcels(.change, states, about: id)
   }
 
-  /// What of it goes into one parcel, each behind what it follows from.
-  private func told(_ objects: [LifecycleObject], _ missing: Set<ObjectMark>, mayHear: Bool) throws -> [Told] {
-    var told: [Told] = []
-    let limits = LifecycleAnswerer.parcelLimits
-    var room = limits.bytes
-    for object in objects where mayHear || object.kind == .header {
-      let mark = try object.digest().mark
-      guard missing.contains(mark) else { continue }
-      let bytes = try object.encoded()
-      guard bytes.count <= room, told.count < limits.objects else { break }
-      room -= bytes.count
-      told.append(Told(mark: mark, kind: object.kind, bytes: bytes))
-    }
-    return told
+  private func isRecent(_ row: ParcelRecord, at now: Int64, _ pause: Int64) -> Bool {
+    (0..<pause).contains(now - row.createdAt)
   }
 
-  /// The number of a request says what is said in it: one that would say the same isn't made.
-  private static func number(
-    _ named: Set<ObjectMark>, _ told: Set<ObjectMark>, wantsPieces: Bool
-  ) throws -> UInt64 {
+  /// Ends questions in whose place another one comes, and returns how many are on their way to the peer.
+  private func endAndCount(_ rows: [ParcelRecord], to peer: PeerRecord) throws -> Int {
+    for row in rows { try end(row) }
+    return try post.parcels(.change, [.waiting, .posted]).count { $0.peer == peer.digest }
+  }
+
+  /// An answer that has come meanwhile is read first.
+  private func end(_ row: ParcelRecord) throws {
+    guard let now = try database.parcel(row.id), now.state != .answered || now.isRead else { return }
+    try post.end(now)
+  }
+
+  /// The number of a question says what it is about: one that would ask and name the same isn't made.
+  private static func number(_ domain: StaticString, _ id: SecretID, _ marks: Set<UInt64>) throws -> UInt64 {
     do {
-      var hash = try DomainHash("vault/lifecycle-parcel/v1")
-      hash.append(UInt64(named.count))
-      for mark in named.sorted() + told.sorted() { hash.append(mark) }
-      return hash.digest().mark & ~1 | (wantsPieces ? 1 : 0)
+      var hash = try DomainHash(domain)
+      hash.append(id.bytes)
+      for mark in marks.sorted() { hash.append(mark) }
+      return hash.digest().mark & ~1
     } catch { throw VaultError(.other, "hashing failed") }
   }
 
@@ -99,189 +125,69 @@ extension Changing {
     return false
   }
 
-  /// Ends what was written to a peer about a secret before. False if the same was, or there is no room for another one.
-  private func endOthers(to peer: PeerRecord, about id: SecretID?, _ number: UInt64, at now: Int64) throws -> Bool {
-    let same = try parcels([.waiting, .posted, .answered], about: id).filter { $0.peer == peer.digest }
-    for row in same where row.request == number {
-      // One that is on its way is posted again by itself.
-      if row.state != .answered || (0..<Self.parcelPause).contains(now - row.createdAt) { return false }
-    }
-    for row in same where row.isRead || row.state != .answered { try post.end(row) }
-    let live = try post.parcels(.change, [.waiting, .posted])
-    return live.count { $0.peer == peer.digest } < Post.parcelsOfPeer
-  }
-
-  /// Ends what is on its way to a peer about a secret: it has heard it in a session.
-  func endParcels(to peer: PeerRecord, about id: SecretID) throws {
-    for row in try parcels([.waiting, .posted], about: id) where row.peer == peer.digest {
-      try post.end(row)
-    }
-  }
-
+  /// False if another process has written the same meanwhile.
   private func post(
-    _ number: UInt64, about id: SecretID?, to peer: PeerRecord,
-    _ frames: (ParcelEnvelope, CardKeys) throws -> [ParcelFrame]
-  ) throws {
+    _ question: ParcelQuestion?, _ number: UInt64, about id: SecretID?, to peer: PeerRecord
+  ) throws -> Bool {
     let envelope = try ParcelEnvelope(lifetime: Post.parcelLifetime, at: environment.now())
     let keys = try directory.storedCard(peer).keys
-    let hello = try Post.frame(Hello(services: introductions.services))
+    var frames = [try Post.frame(Hello(services: introductions.services))]
+    if let question, let id {
+      let binding = try envelope.binding(from: identity, to: keys)
+      frames.append(
+        try Post.frame(
+          asker(id).question(
+            number, question.marks.sorted(), verifier: keys.digest, binding: binding, kind: .parcel)))
+      for item in question.told {
+        frames.append(try Post.frame(LifecycleItem(request: number, kind: item.kind, bytes: item.bytes)))
+      }
+    } else {
+      frames.append(try Post.frame(LifecycleRequest(request: number, tag: nil, proof: nil, known: [])))
+    }
+    frames.append(try Post.frame(LifecycleEnd(request: number)))
+    if let count = question?.pieceCount {
+      frames.append(try Post.frame(PieceRequest(request: number, first: 0, count: count)))
+    }
     // Nothing secret comes back that isn't sealed to a receiving key, so the reply key isn't kept.
-    let parcel = try envelope.seal([hello] + frames(envelope, keys), from: identity, to: keys)
-    _ = try database.addParcel(
+    let parcel = try envelope.seal(frames, from: identity, to: keys)
+    return try database.addParcel(
       ParcelRecord(
         id: envelope.id, direction: .change, peer: peer.digest, secretID: id, createdAt: envelope.createdAt,
         expiresAt: envelope.expiresAt, request: number, seed: envelope.seed.bytes, ways: post.usualWays()),
       content: parcel, replySecret: nil)
   }
-
-  // MARK: - In
-
-  private func parcels(_ states: Set<ParcelRecord.State>, about id: SecretID?) throws -> [ParcelRecord] {
-    guard try database.hasParcels(states, direction: .change) else { return [] }
-    return try database.parcels(.change, states, about: id)
-  }
-
-  /// Takes what peers have answered by parcel about a secret. Returns whether something was new.
-  func readParcels(about id: SecretID) throws -> Bool {
-    var isNews = false
-    for record in try parcels([.answered], about: id) where !record.isRead {
-      guard let letter = try letter(record) else {
-        try drop(record)
-        continue
-      }
-      do {
-        let answer = try LifecycleAnswer(letter.frames, request: record.request)
-        if try take(answer, of: record, id) { isNews = true }
-        // A fragment needs pieces of several.
-        if record.hasPieces, !answer.pieces.isEmpty, try lacksFragment(id) { continue }
-      } catch let failure as LinkFailure {
-        if let peer = try database.peer(record.peer) {
-          recordUnlessTooMany(
-            .refused, peer: peer, detail: "sent an answer by parcel that was dropped: \(failure.reason)")
-        }
-      }
-      try drop(record)
-    }
-    return isNews
-  }
-
-  private func take(_ answer: LifecycleAnswer, of record: ParcelRecord, _ id: SecretID) throws -> Bool {
-    guard answer.refusal == nil else { return false }
-    do {
-      let isNews = try circles.take(answer.objects, of: id)
-      let said = Set(try answer.objects.map { try $0.digest().mark })
-      circles.knowledge.answered(
-        .init(peer: record.peer, secret: id), lacked: Set(answer.wanted), said: said, at: environment.now())
-      return isNews
-    } catch let error as ProtocolError { throw LinkFailure(error) }
-  }
-
-  /// The places that peers have named by parcel.
-  func readPlaces() throws -> [PlacesAsker.Place] {
-    var places: [PlacesAsker.Place] = []
-    for record in try parcels([.answered], about: nil) where !record.isRead {
-      guard let letter = try letter(record) else {
-        try drop(record)
-        continue
-      }
-      if let answer = try? LifecycleAnswer(letter.frames, request: record.request) { places += answer.objects.places }
-      try drop(record)
-    }
-    return places
-  }
-
-  /// That it was asked is known for as long as the parcel could have come.
-  private func drop(_ record: ParcelRecord) throws {
-    try post.change(record, content: .clear) { $0.nextAttemptAt = max(1, environment.now()) }
-  }
-
-  /// The secrets about which something has come by parcel.
-  func secretsWithParcels() throws -> [SecretID] {
-    try post.parcels(.change, [.answered]).filter { !$0.isRead }.compactMap(\.secretID)
-  }
-
-  /// Nil if it was read, or can't be.
-  private func letter(_ record: ParcelRecord) throws -> ParcelLetter? {
-    guard let content = try post.parcelContent(record.id),
-      let parcel = try? Parcel.decode(content, limit: Parcel.byteLimit),
-      case .letter(let letter, let sender) = try post.open(parcel), sender.digest == record.peer
-    else { return nil }
-    return letter
-  }
-
-  // MARK: - Pieces
-
-  /// Whether this device is to have a fragment that isn't here.
-  private func lacksFragment(_ id: SecretID) throws -> Bool {
-    guard let circle = try circles.circle(of: id) else { return false }
-    return try lacksFragment(circle)
-  }
-
-  private func lacksFragment(_ circle: Circle) throws -> Bool {
-    let own = Set(try circles.ownEpochs(circle.header.id))
-    for epoch in circle.epochs.values where !own.contains(epoch.number) {
-      guard let index = epoch.holders?.first(where: { $0.value == identity.keys.digest })?.key else { continue }
-      if try database.fragment(of: circle.header.id, index: Int(index))?.isComplete != true { return true }
-    }
-    return false
-  }
-
-  /// Whether pieces of a peer's fragment are to be asked for by parcel.
-  private func wantsPieces(of peer: PeerRecord, _ circle: Circle) throws -> Bool {
-    guard circle.header.dispersal.fragmentByteCount <= Post.parcelFragmentLimit, try lacksFragment(circle),
-      circle.epochs.values.contains(where: { circle.holders(of: $0).values.contains(peer.digest) })
-    else { return false }
-    return try !parcels([.answered], about: circle.header.id).contains {
-      $0.peer == peer.digest && $0.hasPieces && !$0.isRead
-    }
-  }
-
-  /// Pieces that a peer has sent by parcel of its fragment, verified.
-  func pieces(of peer: PeerRecord, _ index: UInt8, _ header: SecretHeader) throws -> ParcelPieces? {
-    for record in try parcels([.answered], about: header.id)
-    where record.peer == peer.digest && record.hasPieces && !record.isRead {
-      guard let letter = try letter(record),
-        let answer = try? LifecycleAnswer(letter.frames, request: record.request),
-        let pieces = try? ParcelPieces.read(answer.pieces, request: record.request, header, index), !pieces.isEmpty
-      else { continue }
-      return ParcelPieces(peer: peer.asked, index: index, pieces: pieces)
-    }
-    return nil
-  }
 }
 
-extension ParcelRecord {
-  /// Whether all that its answer says was taken.
-  fileprivate var isRead: Bool { state == .answered && nextAttemptAt != 0 }
-  /// Whether pieces were asked for in it: see `Changing.number`.
-  fileprivate var hasPieces: Bool { request & 1 == 1 && secretID != nil }
-}
-
-/// What a peer has answered by parcel.
-private struct LifecycleAnswer {
-  private(set) var objects: [LifecycleObject] = []
-  private(set) var wanted: [ObjectMark] = []
-  private(set) var refusal: RefusalReason?
-  /// What follows behind it.
-  let pieces: ArraySlice<ParcelFrame>
-
-  init(_ frames: [ParcelFrame], request: UInt64) throws(LinkFailure) {
-    var rest = frames[...]
-    if rest.first?.type == Hello.type.rawValue { rest.removeFirst() }
-    while rest.first?.type == LifecycleItem.type.rawValue, let frame = rest.popFirst() {
-      let item: LifecycleItem = try Post.parse(frame)
-      guard item.request == request else { throw .notAsked }
-      do { objects.append(try LifecycleObject(item.kind, item.bytes)) } catch { throw LinkFailure(error) }
-    }
-    if rest.first?.type == LifecycleEnd.type.rawValue, let frame = rest.popFirst() {
-      let end: LifecycleEnd = try Post.parse(frame)
-      guard end.request == request else { throw .notAsked }
-      wanted = end.wanted
-    }
-    guard let frame = rest.popFirst() else { throw LinkFailure(.misbehaved, "answered nothing") }
-    let result: LifecycleResult = try Post.parse(frame)
-    guard result.request == request else { throw .notAsked }
-    refusal = result.refusal
-    pieces = rest
+/// What one parcel says about how a secret changes hands.
+private struct ParcelQuestion {
+  struct Item {
+    let mark: ObjectMark
+    let kind: LifecycleObject.Kind
+    let bytes: [UInt8]
   }
+
+  /// Of all that is known here.
+  let marks: Set<ObjectMark>
+  /// What the peer isn't known to know, each behind what it follows from; as much of it as goes into one.
+  private(set) var told: [Item] = []
+  /// Whether it tells more of what has been told before in part.
+  let isRest: Bool
+  var pieceCount: UInt32?
+
+  init(objects: [LifecycleObject], known: Set<ObjectMark>?, mayHear: Bool) throws {
+    marks = Set(try objects.map { try $0.digest().mark })
+    let limits = LifecycleAnswerer.parcelLimits
+    var room = limits.bytes
+    for object in objects where mayHear || object.kind == .header {
+      let mark = try object.digest().mark
+      guard known?.contains(mark) != true else { continue }
+      let bytes = try object.encoded()
+      guard bytes.count <= room, told.count < limits.objects else { break }
+      room -= bytes.count
+      told.append(Item(mark: mark, kind: object.kind, bytes: bytes))
+    }
+    isRest = known != nil && !told.isEmpty
+  }
+
+  var toldMarks: Set<ObjectMark> { Set(told.map(\.mark)) }
 }

@@ -111,7 +111,7 @@ extension Changing {
         return nil
       }
     }
-    await take(try readPlaces())
+    try await readPlaces(take)
     if leavingOutAbsent {
       for id in try database.secretsWithLifecycle() where try circles.wish(for: id) != nil {
         try wish(id) { $0.leavesOutAbsent = true }

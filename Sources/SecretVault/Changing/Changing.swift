@@ -84,7 +84,7 @@ package final class Changing: Room {
   package func pursue(_ id: SecretID, asksAll: Bool = false) async throws {
     for round in 0..<Self.roundLimit {
       try Task.checkCancellation()
-      let hasCome = try await offPool { [self] in try readParcels(about: id) }
+      let hasCome = await readParcels(about: id)
       try await advance(id)
       let isNews = await gather(id, asksAll: asksAll && round == 0)
       guard isNews || hasCome else { break }
@@ -163,13 +163,13 @@ package final class Changing: Room {
       let again = environment.monotonic() + Self.pauses.usual
       told.withLock { $0[listener] = Telling(marks: marks, notBefore: again) }
       try endParcels(to: peer, about: id)
-      circles.knowledge.exchanged(listener, marks, at: environment.now())
+      if let known = answer.known { circles.knowledge.exchanged(listener, known, at: environment.now()) }
       return answer.isNews
     } catch {
       let now = environment.monotonic()
       told.withLock { told in
         var telling = told[listener] ?? Telling()
-        telling.failures = min(telling.failures + 1, 16)
+        if now >= telling.notBefore { telling.failures = min(telling.failures + 1, 16) }
         telling.marks = try? marks(id)
         telling.notBefore = now + min(Self.pauses.longest, Self.pauses.first * Double(1 << (telling.failures - 1)))
         told[listener] = telling

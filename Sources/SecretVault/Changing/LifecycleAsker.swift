@@ -24,6 +24,8 @@ struct LifecycleAsker: Asker {
   struct Answer: Sendable {
     /// Whether something was new here.
     let isNews: Bool
+    /// What the peer knows by now; nil if not all was said.
+    let known: Set<ObjectMark>?
     let request: UInt64
     let conversation: Conversation
   }
@@ -49,11 +51,16 @@ struct LifecycleAsker: Asker {
     // Who neither holds a share nor is to have one is told nothing, whatever it wants.
     let mayHear = try here { () throws in try circles.mayHear(conversation.recipient.keys.digest, of: id) }
     var room = LifecycleAnswerer.byteLimit
+    var known = mayHear ? Set(byMark.keys) : nil
+    for object in try here({ () throws in try heard.objects.map { try $0.digest().mark } }) { known?.insert(object) }
     for object in objects {
       guard isWanted.contains(try here { () throws in try object.digest().mark }), mayHear || object.kind == .header
       else { continue }
       let bytes = try here { () throws in try object.encoded() }
-      guard bytes.count <= room else { break }
+      guard bytes.count <= room else {
+        known = nil
+        break
+      }
       room -= bytes.count
       try await conversation.send(LifecycleItem(request: request, kind: object.kind, bytes: bytes))
     }
@@ -61,7 +68,7 @@ struct LifecycleAsker: Asker {
     let result = try await conversation.receive(LifecycleResult.self)
     guard result.request == request else { throw .notAsked }
     if let refusal = result.refusal { throw .refused(refusal) }
-    return Answer(isNews: isNews, request: request, conversation: conversation)
+    return Answer(isNews: isNews, known: known, request: request, conversation: conversation)
   }
 
   /// The question, with the proof of a share: bound to the session or the parcel that it goes in.

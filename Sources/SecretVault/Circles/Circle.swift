@@ -85,6 +85,9 @@ struct Circle: Sendable {
     return found
   }
 
+  /// The number of the fragment of somebody who has said that it holds one.
+  func index(of card: Digest) -> UInt8? { joinings.values.first { $0.index != 0 && $0.keys.digest == card }?.index }
+
   /// The newest joining of a holder of an epoch, for a row that it keeps.
   func joining(of card: Digest, _ index: UInt8) -> Joining? {
     joinings.values.filter { $0.keys.digest == card && $0.index == index }.max { number($0.record) < number($1.record) }

@@ -80,20 +80,36 @@ package final class Circles: Room {
   /// Keeps what fits to what is known of a secret, in one transaction. Returns whether something was new.
   /// Throws ``ProtocolError`` if something contradicts what it follows from: then nothing of it is kept.
   func take(_ objects: [LifecycleObject], of id: SecretID) throws -> Bool {
-    guard var circle = try circle(of: id) else { return false }
-    var added: [LifecycleRecord] = []
+    guard let known = try circle(of: id) else { return false }
+    var circle = known
+    // What a record names that comes with it is kept even if it is late, or more than one may say: but only if the record holds.
     let named = Self.named(objects)
-    for object in objects where try admits(object, circle) {
-      if try circle.add(object, named: named) { added.append(try row(object, of: id)) }
+    var added = try add(objects, to: &circle, named: named)
+    let made = circle.changes.filter { known.changes[$0.key] == nil }.map { LifecycleObject.record($0.value.name) }
+    if !named.isSubset(of: Self.named(made)) {
+      circle = known
+      added = try add(objects, to: &circle, named: Self.named(made))
     }
     guard !added.isEmpty else { return false }
     try database.changeLifecycle(ofSecret: id, adding: added)
     return true
   }
 
+  private func add(
+    _ objects: [LifecycleObject], to circle: inout Circle, named: Set<Digest>
+  ) throws -> [LifecycleRecord] {
+    var added: [LifecycleRecord] = []
+    for object in objects {
+      guard try named.contains(object.digest()) || admits(object, circle) else { continue }
+      if try circle.add(object, named: named) { added.append(try row(object, of: circle.header.id)) }
+    }
+    return added
+  }
+
+  /// The proposals and dealings that records name.
   private static func named(_ objects: [LifecycleObject]) -> Set<Digest> {
     var named: Set<Digest> = []
-    for case .record(let name) in objects { named.formUnion(name.dealings) }
+    for case .record(let name) in objects { named.formUnion(name.dealings + [name.proposal]) }
     return named
   }
 

@@ -15,27 +15,30 @@ final class PeerKnowledge: Sendable {
     var known: Set<ObjectMark>?
     /// Milliseconds since 1970: when it was heard last.
     var heardAt: Int64 = 0
+    var mayKnowMore = false
     /// What was named in the parcel that is on its way to it, and what was told in it.
-    var named: Set<ObjectMark> = []
-    var told: Set<ObjectMark> = []
+    var written: (number: UInt64, named: Set<ObjectMark>, told: Set<ObjectMark>)?
   }
 
   private let knowledge = Mutex<[Listener: Knowledge]>([:])
   private static let countLimit = 4096
 
-  /// A parcel goes to it.
-  func wrote(_ listener: Listener, named: Set<ObjectMark>, told: Set<ObjectMark>) {
-    change(listener) { knowledge in
-      knowledge.named = named
-      knowledge.told = told
-    }
+  /// The parcel with this number goes to it.
+  func wrote(_ listener: Listener, _ number: UInt64, named: Set<ObjectMark>, told: Set<ObjectMark>) {
+    change(listener) { $0.written = (number, named, told) }
   }
 
-  /// It has answered the parcel: it lacked some of what was named, and has told some itself.
-  func answered(_ listener: Listener, lacked: Set<ObjectMark>, said: Set<ObjectMark>, at now: Int64) {
+  /// It has answered that parcel: it lacked some of what was named, and has told some itself, but perhaps not all.
+  func answered(
+    _ listener: Listener, _ number: UInt64, lacked: Set<ObjectMark>, said: Set<ObjectMark>, saidAll: Bool, at now: Int64
+  ) {
     change(listener) { knowledge in
-      knowledge.known = knowledge.named.subtracting(lacked).union(knowledge.told).union(said)
+      guard let written = knowledge.written, written.number == number else { return }
+      // What it says it lacks though it was told isn't told again before the next day.
+      let known = written.named.subtracting(lacked).union(written.told).union(said)
+      knowledge.known = knowledge.known.map { $0.union(known) } ?? known
       knowledge.heardAt = now
+      knowledge.mayKnowMore = !saidAll
     }
   }
 
@@ -44,19 +47,28 @@ final class PeerKnowledge: Sendable {
     change(listener) { knowledge in
       knowledge.known = known
       knowledge.heardAt = now
+      knowledge.mayKnowMore = false
     }
   }
 
-  /// What of these it isn't known to know.
-  func missing(_ listener: Listener, of marks: Set<ObjectMark>) -> Set<ObjectMark> {
-    marks.subtracting(knowledge.withLock { $0[listener]?.known } ?? [])
+  /// What it is known to know; nil if nothing was heard of it for a while.
+  func known(_ listener: Listener, at now: Int64, within pause: Int64) -> Set<ObjectMark>? {
+    recent(listener, at: now, within: pause)?.known
   }
 
-  /// Whether it knows all of these, and was heard less than a while ago.
+  /// Whether it knows all of these, and has told all that it knew.
   func isUpToDate(_ listener: Listener, _ marks: Set<ObjectMark>, at now: Int64, within pause: Int64) -> Bool {
-    guard let entry = knowledge.withLock({ $0[listener] }), let known = entry.known else { return false }
-    return marks.isSubset(of: known)
-      && (0..<pause).contains(now.subtractingReportingOverflow(entry.heardAt).partialValue)
+    guard let entry = recent(listener, at: now, within: pause), let known = entry.known else { return false }
+    return marks.isSubset(of: known) && !entry.mayKnowMore
+  }
+
+  private func recent(_ listener: Listener, at now: Int64, within pause: Int64) -> Knowledge? {
+    knowledge.withLock { knowledge in
+      guard let entry = knowledge[listener] else { return nil }
+      if (0..<pause).contains(now.subtractingReportingOverflow(entry.heardAt).partialValue) { return entry }
+      knowledge[listener]?.known = nil
+      return nil
+    }
   }
 
   private func change(_ listener: Listener, _ body: (inout Knowledge) -> Void) {

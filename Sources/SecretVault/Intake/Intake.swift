@@ -111,8 +111,8 @@ package final class Intake: Room {
     let secret: SecretID?
     switch request {
     case .deposit(let id): secret = id
-    case .release(let tag), .lifecycle(let tag?): secret = try database.secret(askTag: tag)?.id
-    case .item, .introduction, .lifecycle(nil): secret = nil
+    case .release(let tag), .lifecycle(let tag?, _): secret = try database.secret(askTag: tag)?.id
+    case .item, .introduction, .lifecycle(nil, _): secret = nil
     }
     let counts = try database.parcelCounts(ofPeer: peer.digest)
     guard counts.count < Post.parcelsOfPeer, counts.all < Post.parcelsOfAll, counts.known < Post.knownParcelsOfPeer,

@@ -11,11 +11,12 @@ enum ParcelRequest: Hashable, Sendable {
   case item
   case introduction
   /// What is known of a secret's holders; with nil in which secrets the sender has a place.
-  case lifecycle(tag: Digest?)
+  case lifecycle(tag: Digest?, wantsPieces: Bool)
 
   var hasLargeAnswer: Bool {
     switch self {
-    case .release, .lifecycle: true
+    case .release: true
+    case .lifecycle(_, let wantsPieces): wantsPieces
     case .deposit, .item, .introduction: false
     }
   }
@@ -46,13 +47,16 @@ enum ParcelRequest: Hashable, Sendable {
       self = .item
     case LifecycleRequest.type.rawValue:
       let items = rest.prefix { $0.type == LifecycleItem.type.rawValue }
+      let limits = LifecycleAnswerer.parcelLimits
+      guard items.count <= limits.objects, items.reduce(0, { $0 + $1.bytes.count }) <= limits.bytes + 16 * items.count
+      else { throw .unexpectedMessage(LifecycleItem.type.rawValue) }
       let end = rest.dropFirst(items.count)
       guard let first = end.first, first.type == LifecycleEnd.type.rawValue else {
         throw .unexpectedMessage(end.first?.type ?? 0)
       }
       try Self.checkPieceRequests(end.dropFirst())
       let request: LifecycleRequest = try Self.decode(frames[1])
-      self = .lifecycle(tag: request.tag)
+      self = .lifecycle(tag: request.tag, wantsPieces: end.count > 1)
     case Introduction.type.rawValue:
       guard rest.isEmpty else { throw .unexpectedMessage(rest.first?.type ?? 0) }
       self = .introduction

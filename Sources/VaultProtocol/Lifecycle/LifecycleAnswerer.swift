@@ -7,7 +7,7 @@ package struct LifecycleAnswerer: ExchangeAnswerer {
   /// Most bytes that one question brings.
   package static let byteLimit = 4 << 20
   /// Most objects, and bytes of them, that go in one parcel, so that pieces of a fragment have room behind them. More go in the next.
-  package static let parcelLimits = (objects: 400, bytes: 1 << 20)
+  package static let parcelLimits = (objects: 240, bytes: 1 << 20)
 
   package enum Request: Sendable {
     case question(LifecycleRequest)

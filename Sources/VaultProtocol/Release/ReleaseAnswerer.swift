@@ -22,6 +22,8 @@ package struct ReleaseAnswerer: ExchangeAnswerer {
     case judge(Possession, ReleaseRequest, nonce: [UInt8])
     /// Send pieces of a fragment whose share was released under this request.
     case sendPieces(PieceRequest)
+    /// Say that there are none: they were asked for behind a question that doesn't lead to them.
+    case withholdPieces(PieceRequest)
     /// Nothing: it was sent before the requester could know that its proof doesn't hold.
     case drop
   }
@@ -33,6 +35,8 @@ package struct ReleaseAnswerer: ExchangeAnswerer {
   private var opening: [UInt8]?
   /// The request whose proof came last and didn't hold, until the next message: pieces may have been asked for with it.
   private var refused: UInt64?
+  /// The question about a secret's holders behind which no pieces are given.
+  private var withheld: UInt64?
 
   /// Waits for requests in the session with this ``OpeningChallenge``.
   init(opening: [UInt8]) { self.opening = opening }
@@ -61,6 +65,7 @@ package struct ReleaseAnswerer: ExchangeAnswerer {
       return .judge(possession, request, nonce: nonce)
     case (nil, .pieces(let request)) where hasReleased(request.request): return .sendPieces(request)
     case (nil, .pieces(let request)) where request.request == refused: return .drop
+    case (nil, .pieces(let request)) where request.request == withheld: return .withholdPieces(request)
     default: return nil
     }
   }
@@ -73,6 +78,9 @@ package struct ReleaseAnswerer: ExchangeAnswerer {
 
   /// A nonce was drawn for a request; only a proof for that request may follow.
   package mutating func challenged(_ request: ReleaseRequest, nonce: [UInt8]) { challenge = (request, nonce) }
+
+  /// A question about a secret's holders was answered, and leads to no pieces.
+  package mutating func withhold(request: UInt64) { withheld = request }
 
   /// A proof held: pieces may be asked for under its request number.
   /// Throws when a session asks for more releases than any recovery needs.
