@@ -10,10 +10,13 @@ import VaultStore
 /// A secret of ada's, held by her, ben and cleo, and others who may come.
 struct ChangingCircle {
   let world: TestWorld
-  let content = randomBytes(200_000)
+  let content: [UInt8]
   let id: SecretID
 
-  init(_ count: Int = 4, threshold: Int = 2, holders: [Int] = [1, 2], keepsOwnShare: Bool = true) async throws {
+  init(
+    _ count: Int = 4, threshold: Int = 2, holders: [Int] = [1, 2], keepsOwnShare: Bool = true, byteCount: Int = 200_000
+  ) async throws {
+    content = randomBytes(byteCount)
     world = try TestWorld(count)
     try await world.prove()
     let report = try await world.share(
@@ -103,6 +106,38 @@ struct ChangingCircle {
     try await circle.settle([2])
     #expect(try circle.epochs(2) == [0])
     for member in [0, 1, 3] { #expect(try await circle.recovered(by: member)) }
+  }
+
+  @Test func `who is left out of a change that isn't complete proposes another one`() async throws {
+    let circle = try await ChangingCircle()
+    _ = try await circle.vault(1).changing.order(.replace("ada", by: "dan"), of: ["letter"], leavingOutAbsent: false)
+    try await circle.settle([1, 3])
+    try await circle.agree(3)
+    try await circle.settle([3, 1, 2])
+    circle.world.set(.refuses, for: circle.world[3])
+    try await circle.agree(2)
+    try await circle.settle([1, 2])
+    #expect(try circle.epochs(1) == [0, 1] && circle.epochs(2) == [0, 1])
+    let statuses = try await circle.vault(0).changing.order(.refresh, of: ["letter"], leavingOutAbsent: false)
+    guard case .proposed? = statuses.first?.phase else {
+      Issue.record("\(statuses)")
+      return
+    }
+  }
+
+  @Test func `while a change isn't complete, older shares open the secret once their holders say yes`() async throws {
+    let circle = try await ChangingCircle()
+    _ = try await circle.vault(0).changing.order(.threshold(3), of: ["letter"], leavingOutAbsent: false)
+    circle.world.set(.refuses, for: circle.world[2])
+    try await circle.settle([1])
+    try await circle.agree(1)
+    try await circle.settle([0, 1])
+    #expect(try circle.epochs(0) == [0, 1] && circle.epochs(1) == [0, 1])
+    #expect(await refusal { _ = try await circle.recovered(by: 1) }?.code == .awaitingConsent)
+    let requests = try circle.vault(0).consent.requests()
+    let request = try #require(requests.first { $0.kind == .release && $0.state == .waiting })
+    _ = try await circle.vault(0).consent.approveRequest(request.id)
+    #expect(try await circle.recovered(by: 1))
   }
 
   @Test func `nobody is asked about a change that a later one has overtaken`() async throws {

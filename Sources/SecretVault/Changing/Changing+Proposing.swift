@@ -57,7 +57,7 @@ extension Changing {
     var rows: [Proposal.Row] = []
     var absent: [UInt8] = []
     for (index, card) in holders where !wish.removed.contains(card) {
-      if let joining = circle.joining(of: card, index) {
+      if let joining = circle.joining(of: card, index, in: parent) {
         rows.append(.init(index: index, joining: joining))
       } else {
         absent.append(index)

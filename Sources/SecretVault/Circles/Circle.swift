@@ -88,9 +88,12 @@ struct Circle: Sendable {
   /// The number of the fragment of somebody who has said that it holds one.
   func index(of card: Digest) -> UInt8? { joinings.values.first { $0.index != 0 && $0.keys.digest == card }?.index }
 
-  /// The newest joining of a holder of an epoch, for a row that it keeps.
-  func joining(of card: Digest, _ index: UInt8) -> Joining? {
-    joinings.values.filter { $0.keys.digest == card && $0.index == index }.max { number($0.record) < number($1.record) }
+  /// The newest joining of a holder of an epoch, for a row that it keeps. Where the dealer's epoch is to be changed, only one of that has the salt
+  /// that opens the row.
+  func joining(of card: Digest, _ index: UInt8, in parent: Epoch) -> Joining? {
+    joinings.values.filter {
+      $0.keys.digest == card && $0.index == index && parent.isHolder(card, index, salt: $0.salt)
+    }.max { number($0.record) < number($1.record) }
   }
 
   private func number(_ epoch: Digest) -> UInt32 { epochs[epoch]?.number ?? 0 }

@@ -43,13 +43,24 @@ package final class Consent: Room {
     let glance = consent.judge(known, RequestCounts(ofPeer: 0, all: 0))
     var verdict = glance.verdict
     var row = known
-    if glance.row != known {
+    if glance.row != known, try !isForOtherEpoch(known, header, isOld, rules.policy) {
       row = try database.changeRequest(
         .release, of: peer.digest, secret: header.id, at: now, introducedBy: peer.introducer
       ) { row, counts in (verdict, row) = consent.judge(row, counts) }
       try database.advanceConsentClock(to: now)
     }
     return try answer(verdict, row, isNew: row.map { $0.id != known?.id } ?? false, peer, header, rules.limit, now)
+  }
+
+  /// Whether a request waits for a share of another epoch: one row speaks for all of them. Whoever recovers asks for one after the other, and what goes
+  /// by itself, or waits for time to pass, takes nothing from what waits for the user, nor the other way round.
+  private func isForOtherEpoch(
+    _ row: RequestRecord?, _ header: SecretHeader, _ isOld: Bool, _ policy: ReleasePolicy
+  ) throws -> Bool {
+    guard let row, row.state == .waiting, row.endsAt > environment.now(), row.headerDigest == header.digest else {
+      return false
+    }
+    return try isOld ? row.delay != nil : policy == .auto && circles.ownEpochs(header.id).count > 1
   }
 
   private func answer(
