@@ -47,7 +47,7 @@ package final class Vault: Sendable {
     sharing = Sharing(core, directory, introductions, links, carrying, post)
     recovering = Recovering(core, directory, introductions, circles, links, post, consent, sharing)
     changing = Changing(core, directory, introductions, circles, trust, links, consent, recovering, post)
-    checking = Checking(core, directory, introductions, links, recovering)
+    checking = Checking(core, directory, introductions, links, recovering, changing)
     items = Items(core, directory, introductions, links, post, sharing, recovering)
     intake = Intake(core, introductions, post, messages, sharing, items)
     meetings = Meetings(core, directory, links, carrying, post, intake)

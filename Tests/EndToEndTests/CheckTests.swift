@@ -56,6 +56,27 @@ struct CheckTests {
     }
   }
 
+  @Test("rebuilds this device's own fragment from pieces of others, if it is told to")
+  func repair() async throws {
+    try await Bench.run { bench in
+      let (alice, _, _) = try await bench.trio()
+      try alice.write(sample(200_000), to: "plan.pdf")
+      let id = try await alice.succeed("share", "plan.pdf", "--threshold", "2").line
+      let whole = try Data(contentsOf: URL(fileURLWithPath: alice.fragment(of: id)))
+      try Peer.flipBit(of: try alice.fragment(of: id), at: 1000)
+      let found = try await alice.run("check", id)
+      #expect(found.status == 2, "\(found)")
+      #expect(found.output.contains("this device's fragment can be made anew: vault check --repair"), "\(found)")
+      let json = try await alice.run("check", id, "--json")
+      #expect(try json.json()[0]["repairable"].string == "fragment", "\(json)")
+      let repaired = try await alice.succeed("check", id, "--repair", "--json").json()[0]
+      #expect(repaired["repairable"].isNull && repaired["own"]["state"].string == "answered")
+      #expect(repaired["repair"].keys == ["part", "state", "reason", "change", "notUsed"])
+      #expect(repaired["repair"]["part"].string == "fragment" && repaired["repair"]["state"].string == "done")
+      #expect(try Data(contentsOf: URL(fileURLWithPath: alice.fragment(of: id))) == whole)
+    }
+  }
+
   @Test("shows no more pieces than were asked for, and says what that is worth")
   func pieces() async throws {
     try await Bench.run { bench in

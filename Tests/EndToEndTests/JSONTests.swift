@@ -55,7 +55,8 @@ struct JSONTests {
         checked.keys == [
           "secret", "checkedAt", "answered", "needed", "recoverable", "withoutThisDevice", "allAnswered", "own",
           "holders", "possible",
-          "unknownHolders", "introductionsOff", "otherPeers", "pieces", "onePercentNoticed", "problem",
+          "unknownHolders", "introductionsOff", "otherPeers", "pieces", "onePercentNoticed", "problem", "repairable",
+          "repair",
         ])
       #expect(checked["secret"].keys == secret)
       #expect(

@@ -108,7 +108,7 @@ extension Answerer {
         var circle = try room.circles.circle(of: id)
       else { return nil }
       let hasProved = try question.proof.map { try proves($0, question, tag, circle) } ?? false
-      let isIn = try hasProved || (who.introducer == nil && room.circles.hasPlace(who.digest, in: circle))
+      let isIn = try hasProved || (who.introducer == nil && room.circles.mayHear(who.digest, in: circle))
       // Who can't be known to hold a share yet may hold one of an epoch of which nothing has been heard here.
       guard isIn || question.proof != nil else { return nil }
       let record = try room.database.secret(id)

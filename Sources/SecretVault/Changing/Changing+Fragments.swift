@@ -16,54 +16,140 @@ extension Changing {
   func rebuildFragment(
     _ index: UInt8, _ circle: Circle, _ proposal: Proposal
   ) async throws -> FragmentRecord? {
+    let (header, asker) = (circle.header, proposal.asker.digest)
+    do {
+      let rebuilt = try await rebuild(index, circle) { [self] in try openPartial(index, header, from: asker) }
+      switch rebuilt {
+      case .done(let partial, _): return try complete(partial, header, from: asker)
+      case .tooFew(_, let reached):
+        try writeForPieces(circle, index, besides: reached)
+        return nil
+      }
+    } catch {
+      try? database.discardPartial(of: header.id, index: Int(index))
+      throw error
+    }
+  }
+
+  /// Makes this device's own fragment anew where it is damaged or missing; what is there stays until the new one is whole. Returns what was wrong
+  /// with those whose pieces weren't used.
+  func repairFragment(_ id: SecretID) async throws -> [SourceFailure] {
+    guard let record = try database.secret(id), let own = record.ownIndex, let index = UInt8(exactly: own) else {
+      throw VaultError(.notFound, "this device holds no share of \(directory.secretReference(id).name)")
+    }
+    let circle = try circles.circle(of: record)
+    let header = circle.header
+    let known = (try? database.fragment(of: id, index: own)) ?? nil
+    let source = known.map(\.source) ?? (record.origin == .dealt ? nil : record.dealer)
+    let opened = Mutex<PartialFragment?>(nil)
+    do {
+      let rebuilt = try await rebuild(index, circle) { [self] in
+        let wanted = try lengths(header)
+        let partial = try database.openReplacement(
+          FragmentRecord(
+            completeOf: id, index: own, byteCount: wanted.byteCount, trailerByteCount: wanted.trailer, pieces: 0,
+            headerDigest: header.digest, source: source), pieceByteCount: header.dispersal.pieceByteCount(0))
+        opened.withLock { $0 = partial }
+        return partial
+      }
+      switch rebuilt {
+      case .tooFew(let count, _):
+        throw VaultError(
+          .unreachable,
+          "the fragment can't be made anew: \(count) other \(count == 1 ? "holder gives" : "holders give") pieces of theirs, and \(header.dispersal.dataCount) are needed",
+          hint: "try again when more of them answer: vault check --repair")
+      case .done(let partial, let failures):
+        let fragment = try complete(partial, header, from: source)
+        try await offPool { [self] in try database.replaceFragment(fragment) }
+        self.record(.fragmentRebuilt, secret: header, detail: "fragment \(own)")
+        return failures
+      }
+    } catch {
+      if let partial = opened.withLock({ $0 }) { try? database.discardReplacement(partial) }
+      throw error
+    }
+  }
+
+  /// A holder whose pieces couldn't be used.
+  package struct SourceFailure: Hashable, Sendable {
+    package let peer: String
+    /// In words that follow its name.
+    package let reason: String
+  }
+
+  private enum Rebuilding {
+    case done(PartialFragment, [SourceFailure])
+    /// So many others could show their fragment, these in a session.
+    case tooFew(Int, reached: Set<Digest>)
+  }
+
+  /// `open` is called once enough others are there.
+  private func rebuild(
+    _ index: UInt8, _ circle: Circle, into open: @Sendable () throws -> PartialFragment
+  ) async throws -> Rebuilding {
     let header = circle.header
     guard core.diskReserve.allows(header.dispersal.fragmentByteCount) else {
       throw VaultError(StoreError.diskFull(path: folders.data))
     }
-    var sources = try await sources(circle)
-    guard sources.count >= header.dispersal.dataCount else {
-      for source in sources { await source.close() }
-      try writeForPieces(
-        circle, index, besides: Set(sources.filter { !($0 is ParcelPieces) }.compactMap(\.holder?.digest)))
-      return nil
+    let all = try await sources(circle)
+    let count = header.dispersal.dataCount
+    let failures = Mutex<[SourceFailure]>([])
+    let result: Result<Rebuilding, any Error>
+    if all.count < count {
+      let reached = Set(all.filter { !($0 is ParcelPieces) }.compactMap(\.holder?.digest))
+      result = .success(.tooFew(all.count, reached: reached))
+    } else {
+      do {
+        let partial = try open()
+        try await assemble(index, header, all, into: partial) { failure in failures.withLock { $0.append(failure) } }
+        result = .success(.done(partial, failures.withLock { $0 }))
+      } catch { result = .failure(error) }
     }
-    let spare = Mutex(Array(sources.dropFirst(header.dispersal.dataCount)))
-    sources = Array(sources.prefix(header.dispersal.dataCount))
-    let partial: PartialFragment
-    do { partial = try openPartial(index, header, from: proposal.asker.digest) } catch {
-      for source in sources { await source.close() }
-      throw error
-    }
+    for source in all { await source.close() }
+    return try result.get()
+  }
+
+  private func assemble(
+    _ index: UInt8, _ header: SecretHeader, _ all: [any PieceSource], into partial: PartialFragment,
+    failed: @escaping @Sendable (SourceFailure) -> Void
+  ) async throws {
+    let spare = Mutex(Array(all.dropFirst(header.dispersal.dataCount)))
     var keeper = RowKeeper(header: header, index: index, partial: partial, reserve: core.diskReserve)
     let assembly = FragmentAssembly(
       header: header,
-      replace: { failed, failure, _ in
-        await failed.close()
+      replace: { source, failure, _ in
+        await source.close()
+        let name = source.holder?.name ?? "a holder"
+        failed(SourceFailure(peer: name, reason: failure.reason))
         guard let next = spare.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else {
-          throw VaultError(failure, peer: failed.holder?.name ?? "a holder")
+          throw VaultError(failure, peer: name)
         }
         return next
       },
       maySwitch: { spare.withLock { !$0.isEmpty } }, environment: environment, progress: { _ in })
-    do {
-      try await assembly.run(from: sources, into: &keeper)
-    } catch {
-      for source in sources + spare.withLock({ $0 }) { await source.close() }
-      try? database.discardPartial(of: header.id, index: Int(index))
-      throw error
-    }
-    for source in sources + spare.withLock({ $0 }) { await source.close() }
-    return FragmentRecord(
-      completeOf: header.id, index: Int(index), byteCount: partial.byteCount,
-      trailerByteCount: Int64(clamping: try MerkleLayout(leafCount: header.dispersal.stripeCount).totalByteCount),
-      pieces: partial.pieceCount, headerDigest: header.digest, source: proposal.asker.digest)
+    try await assembly.run(from: Array(all.prefix(header.dispersal.dataCount)), into: &keeper)
   }
 
-  private func openPartial(_ index: UInt8, _ header: SecretHeader, from asker: Digest) throws -> PartialFragment {
+  private func complete(
+    _ partial: PartialFragment, _ header: SecretHeader, from source: Digest?
+  ) throws -> FragmentRecord {
+    FragmentRecord(
+      completeOf: header.id, index: partial.index, byteCount: partial.byteCount,
+      trailerByteCount: try lengths(header).trailer, pieces: partial.pieceCount, headerDigest: header.digest,
+      source: source)
+  }
+
+  private func lengths(_ header: SecretHeader) throws -> (byteCount: Int64, trailer: Int64) {
     let plan = header.dispersal
     guard let byteCount = Int64(exactly: plan.fragmentByteCount),
       let trailer = Int64(exactly: try MerkleLayout(leafCount: plan.stripeCount).totalByteCount)
     else { throw VaultError(.damaged, "a fragment of this size can't be kept") }
+    return (byteCount, trailer)
+  }
+
+  private func openPartial(_ index: UInt8, _ header: SecretHeader, from asker: Digest) throws -> PartialFragment {
+    let plan = header.dispersal
+    let (byteCount, trailer) = try lengths(header)
     let record = FragmentRecord(
       partialOf: header.id, index: Int(index), byteCount: byteCount, trailerByteCount: trailer,
       expiresAt: environment.now() + Self.partialLifetime, headerDigest: header.digest, source: asker)

@@ -79,7 +79,9 @@ extension Changing {
         continue
       }
       let old = wish.places.first { $0.value == card }?.key
-      let former = old.flatMap { old in holders.first { $0.value == old }?.key } ?? formerIndex(card, circle)
+      let former =
+        old.flatMap { old in holders.first { $0.value == old }?.key } ?? formerIndex(card, circle)
+        ?? ownIndex(card, circle)
       let free = (1...fragments).map { UInt8($0) }.filter { !taken.contains($0) }
       let index = former.flatMap { free.contains($0) ? $0 : nil } ?? free.first { unheard.contains($0) } ?? free.first
       guard let index else {
@@ -101,6 +103,12 @@ extension Changing {
     circle.epochs.values.sorted { $0.number > $1.number }.compactMap { epoch in
       circle.holders(of: epoch).first { $0.value == card }?.key
     }.first
+  }
+
+  /// This device's index, where nothing says any more where it has stood.
+  private func ownIndex(_ card: Digest, _ circle: Circle) -> UInt8? {
+    guard card == identity.keys.digest else { return nil }
+    return (try? database.secret(circle.header.id))?.ownIndex.flatMap { UInt8(exactly: $0) }
   }
 
   /// Makes a proposal of the wish for a secret, if nothing is missing. Its user's yes goes with it.

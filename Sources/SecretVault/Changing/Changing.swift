@@ -198,7 +198,8 @@ package final class Changing: Room {
     if let record = try database.secret(id) {
       let circle = try circles.circle(of: record)
       for epoch in circle.held(try circles.ownEpochs(id)) where own == nil {
-        guard let held = try circles.share(of: epoch) else { continue }
+        // Without one, as where it is damaged, peers that know this device's card as a holder's answer all the same.
+        guard let held = try? circles.share(of: epoch) else { continue }
         own = .init(
           epoch: epoch, held: held, evaluation: try core.evaluations.evaluation(epoch, held.share.index))
       }

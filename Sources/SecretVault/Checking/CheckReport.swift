@@ -53,6 +53,8 @@ package struct CheckReport: Sendable {
   package let problem: VaultError?
   /// Whether holders may be unknown here because this device's setting for introductions is off.
   package var areIntroductionsOff = false
+  /// What has come of a repair, where one was wanted.
+  package var repair: Repair?
 
   /// Holders, this device included, that have proved their share and shown their pieces.
   package var answered: Int { all.count { $0.state == .answered } }
@@ -96,6 +98,12 @@ package struct CheckReport: Sendable {
     let damaged = max(1, (pieceCount + 99) / 100)
     return all.filter { $0.state == .answered }
       .map { PieceSample.chance(ofNoticing: damaged, of: pieceCount, seeing: $0.piecesSeen) }.min() ?? 0
+  }
+
+  /// What of this device's own part is damaged or missing, and can be made anew with the others' help.
+  package var repairable: OwnPart? {
+    guard let own, own.state == .damaged else { return nil }
+    return own.hasProvedShare ? .fragment : .share
   }
 
   /// Whether this device can't even read what it has of the secret.

@@ -11,16 +11,19 @@ package final class Checking: Room {
   let introductions: Introductions
   let links: Links
   let recovering: Recovering
+  let changing: Changing
   let postponedDrills = PostponedDrills()
 
   init(
-    _ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ links: Links, _ recovering: Recovering
+    _ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ links: Links, _ recovering: Recovering,
+    _ changing: Changing
   ) {
     self.core = core
     self.directory = directory
     self.introductions = introductions
     self.links = links
     self.recovering = recovering
+    self.changing = changing
   }
 
   /// Pieces of each fragment that a drill looks at unless it is told otherwise.
@@ -38,7 +41,7 @@ package final class Checking: Room {
     if let reference {
       let record = try directory.resolve(reference)
       let reports = try await drill([record.id], pieces: pieces, events: events)
-      if let problem = reports.first?.problem { throw problem }
+      if let report = reports.first, report.own == nil, let problem = report.problem { throw problem }
       return reports
     }
     // One that is damaged must not hide the others; it is found again when it is read.
@@ -98,6 +101,10 @@ package final class Checking: Room {
       id: record.id, header: header, summary: summary, isDealt: record.origin == .dealt, deliveries: deliveries,
       before: try database.drill(ofSecret: record.id))
     do {
+      let epochs = try recovering.circles.ownEpochs(record.id)
+      guard record.ownIndex == nil || !epochs.isEmpty else {
+        throw VaultError(.damaged, "this device's share of \(record.description ?? record.id.description) is missing")
+      }
       let epoch = try recovering.circles.usableEpochs(of: record).first ?? Epoch(header)
       let own = try recovering.ownShare(of: record, epoch)
       let evaluation: RistrettoPoint
@@ -108,6 +115,7 @@ package final class Checking: Room {
       subject.question = DrillAsker.Question(epoch: epoch, own: own, evaluation: evaluation, pieceCount: pieces)
       subject.named = recovering.namedHolders(of: record.id)
       subject.areIntroductionsOff = introductions.lacksIntroductions(record, header)
+      try recovering.circles.sayHeld(record)
       let peers = try recovering.likelyHolders(header)
       // Who dealt a secret knows who got a share of it; everybody else asks all, as a recovery would.
       subject.peers = subject.isDealt ? peers.filter { deliveries[$0.digest] != nil } : peers
@@ -158,6 +166,11 @@ package final class Checking: Room {
       guard let question = subject.question else { continue }
       for peer in subject.peers {
         if questions[peer.digest] == nil { order.append(peer) }
+        var question = question
+        if subject.collectsJoinings {
+          question.joinings = changing.joiningExchange(
+            of: subject.id, with: peer.digest, wasHolder: subject.wasHolder(peer.digest))
+        }
         questions[peer.digest, default: []].append((place, question))
       }
     }

@@ -13,17 +13,28 @@ extension DrillAsker: Asker {
   func ask(_ id: UInt64, _ conversation: Conversation) async throws(LinkFailure) {
     try await conversation.require(.drill)
     var line = SlowLine(conversation.environment)
+    var due: [JoiningExchange] = []
     for (place, question) in questions.enumerated() {
       let request = id &+ UInt64(place)
       try line.check()
       switch try await answer(request, question, conversation) {
-      case .failed(let failure): found(place, .failed(failure))
+      case .failed(let failure):
+        found(place, .failed(failure))
+        if failure.refusal == .unavailable, let joinings = question.joinings, joinings.isDue(nil) {
+          due.append(joinings)
+        }
       case .proven(let index, let reach):
         var finding = try await pieces(request, question, index, conversation, &line)
         finding.reach = reach
         found(place, finding)
         if let exchange = question.cards { try await exchange.exchange(request, conversation) }
+        if let joinings = question.joinings, joinings.isDue(index) { due.append(joinings) }
       }
+    }
+    // Behind all questions: whatever comes of these, the findings stand.
+    for (place, joinings) in due.enumerated() {
+      try line.check()
+      try await joinings.run(id &+ UInt64(questions.count + place), conversation)
     }
   }
 

@@ -15,6 +15,8 @@ struct DrillAsker: Sendable {
     let pieceCount: Int
     /// What this device has of the other holders' cards, to ask for newer ones.
     var cards: CardExchange?
+    /// Where the holder stands, for a change of the holders.
+    var joinings: JoiningExchange?
   }
 
   /// This device's card digest.

@@ -15,6 +15,8 @@ struct DrillSubject {
   let before: DrillRecord?
   var own: HolderCheck?
   var question: DrillAsker.Question?
+  /// Whether those that hold shares are asked, too, where they stand.
+  var collectsJoinings = true
   /// Whether this device publishes an address, so that holders count it among those that they can call on.
   var isOwnAddressKnown = false
   /// Peers for whom this device knows no place to call.
@@ -63,6 +65,11 @@ struct DrillSubject {
       pieceCount: header.dispersal.stripeCount, problem: problem)
     report.areIntroductionsOff = areIntroductionsOff
     return Outcome(report: report, known: known(findings, at: time))
+  }
+
+  /// Whether somebody was known to hold a share before this drill.
+  func wasHolder(_ peer: Digest) -> Bool {
+    named.contains(peer) || deliveries[peer] != nil || before?.holders.contains { $0.peer == peer } == true
   }
 
   /// One line for each share that was dealt to a peer.

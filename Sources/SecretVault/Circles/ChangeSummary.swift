@@ -57,6 +57,11 @@ extension Circles {
       rows.contains { !$0.isKept && $0.card == one.new } && !before.values.contains(one.old)
     }
     let lost = replaced.prefix(max(0, count - rows.count(where: \.isKept) - before.count { !after.contains($0.value) }))
+    // Whose share was damaged gets another one: it comes and leaves nothing.
+    let ownIndex = try database.secret(circle.header.id)?.ownIndex
+    let renewed = try rows.filter {
+      try !$0.isKept && ($0.card == identity.keys.digest && ownIndex != nil || concerns($0.card, circle))
+    }.count
     let leaves = before.filter { !after.contains($0.value) }.sorted { $0.key < $1.key }
     return ChangeSummary(
       number: proposal.number, stays: rows.filter(\.isKept).map { holder($0.index, $0.card) },
@@ -67,7 +72,7 @@ extension Circles {
             index: 0, name: "the old device of \(names[one.new] ?? "somebody")",
             fingerprint: holder(0, one.old).fingerprint, isThisDevice: false)
         },
-      othersLeave: max(0, count - rows.count(where: \.isKept) - leaves.count - lost.count),
+      othersLeave: max(0, count - rows.count(where: \.isKept) - leaves.count - lost.count - renewed),
       threshold: Int(proposal.threshold), count: rows.count, formerThreshold: parent.scheme.threshold,
       formerCount: count, isMade: circle.open[digest] == nil)
   }

@@ -25,11 +25,14 @@ extension Circles {
     return false
   }
 
-  /// Whether a card holds a share of some epoch, as far as is known, or has a place.
+  /// Whether a card holds a share of some epoch, as far as is known, or has a place. A proof isn't asked for: its share may be damaged.
   func mayHear(_ card: Digest, of id: SecretID) throws -> Bool {
     guard let circle = try circle(of: id) else { return false }
-    if circle.epochs.values.contains(where: { circle.holders(of: $0).values.contains(card) }) { return true }
-    return try hasPlace(card, in: circle)
+    return try mayHear(card, in: circle)
+  }
+
+  func mayHear(_ card: Digest, in circle: Circle) throws -> Bool {
+    try concerns(card, circle) || hasPlace(card, in: circle)
   }
 
   /// Whether somebody has dealt a secret or is known here to hold a share of it.
@@ -110,7 +113,8 @@ extension Circles {
     let circle = try circle(of: record)
     for epoch in circle.held(try ownEpochs(record.id)) {
       let said = circle.ready(in: epoch.digest).values.contains { $0.keys.digest == identity.keys.digest }
-      guard !said, let held = try share(of: epoch) else { continue }
+      // One that is damaged can't be said to be held.
+      guard !said, let held = try? share(of: epoch) else { continue }
       let salt = epoch.holders == nil ? held.salt.withUnsafeBytes { Array($0) } : nil
       let rows = try joiningRows(record.id, epoch.digest, index: held.share.index, salt: salt, named: epoch.digest)
       try database.changeLifecycle(ofSecret: record.id, adding: rows, unlessThere: rows.first?.name)

@@ -141,9 +141,11 @@ package final class Circles: Room {
     }
   }
 
-  /// Whether a card is this device's, or one that its user has asked to hold a share, or put in a holder's place.
+  /// Whether a card is this device's, or one that its user has asked to hold a share, or put in a holder's place; or that of a holder whose share
+  /// is damaged, so that it can't say where it stands.
   private func isAwaited(_ card: Digest, in circle: Circle) throws -> Bool {
     if card == identity.keys.digest { return true }
+    if try concerns(card, circle) { return true }
     if try wish(for: circle.header.id)?.added.contains(card) == true { return true }
     return try database.replacements().contains { replacement in
       try replacement.new == card && concerns(replacement.old, circle)

@@ -50,6 +50,7 @@ enum AuditEvent: String {
   case shareDealt = "share-dealt"
   case shareTakenOver = "share-taken-over"
   case oldSharesErased = "old-shares-erased"
+  case fragmentRebuilt = "fragment-rebuilt"
 
   /// Whether the user's notification command is told.
   var notifies: Bool {

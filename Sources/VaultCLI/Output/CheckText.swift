@@ -37,6 +37,36 @@ struct CheckText {
     }
     if report.others > 0 { lines.append("  \(Measures.count(report.others, "other peer")) asked, with no share of it") }
     if report.answered > 0 { lines.append("  " + Self.sampling(report)) }
+    return lines + Self.repairLines(report)
+  }
+
+  static func question(_ part: OwnPart, of name: String) -> String {
+    switch part {
+    case .fragment: "This device's fragment of \(name) is damaged or missing. Rebuild it from pieces of other holders?"
+    case .share:
+      "This device's share of \(name) is damaged or missing. Ask the other holders to deal theirs anew, so that it gets one?"
+    }
+  }
+
+  /// What was made anew, what it waits for, or what can be done.
+  private static func repairLines(_ report: CheckReport) -> [String] {
+    guard let repair = report.repair else {
+      return report.repairable.map { ["  this device's \($0.rawValue) can be made anew: vault check --repair"] } ?? []
+    }
+    var lines = repair.failures.map { "  not used: \(Printable.escape($0.peer)) \(Printable.escape($0.reason))" }
+    switch repair.state {
+    case .done:
+      lines.append(
+        repair.part == .fragment
+          ? "  repaired: this device's fragment is rebuilt, and fits the secret"
+          : "  repaired: this device has a new share")
+    case .waits(let status):
+      lines.append("  being repaired: the other holders have to agree on their devices, with 'vault requests'")
+      lines += ChangeText.lines(status).map { "  " + $0 }
+    case .failed(let error):
+      lines.append("  not repaired: \(Printable.escape(error.reason))")
+      if let hint = error.hint { lines.append("  \(Printable.escape(hint))") }
+    }
     return lines
   }
 
@@ -120,6 +150,22 @@ extension CheckReport {
       "introductionsOff": .bool(areIntroductionsOff),
       "otherPeers": .integer(Int64(others)), "pieces": JSONValue(pieceCount),
       "onePercentNoticed": .decimal(onePercentNoticed), "problem": JSONValue(problem?.reason),
+      "repairable": JSONValue(repairable?.rawValue), "repair": repair?.json ?? .null,
+    ]
+  }
+}
+
+extension Repair {
+  var json: JSONValue {
+    var (word, change, reason): (String, JSONValue, String?) = ("done", .null, nil)
+    switch state {
+    case .done: break
+    case .waits(let status): (word, change) = ("waiting", status.json)
+    case .failed(let error): (word, reason) = ("failed", error.reason)
+    }
+    return [
+      "part": .string(part.rawValue), "state": .string(word), "reason": JSONValue(reason), "change": change,
+      "notUsed": .array(failures.map { ["peer": .string($0.peer), "reason": .string($0.reason)] }),
     ]
   }
 }

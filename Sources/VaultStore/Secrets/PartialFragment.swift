@@ -20,14 +20,16 @@ package final class PartialFragment: Sendable {
   private let present: Mutex<Int>
 
   /// Opens or starts the file and cuts it back to whole pieces. `confirm` runs under the lock, before anything is
-  /// changed, and decides whether the file may be touched at all.
+  /// changed, and decides whether the file may be touched at all. `besideFinal` leaves a file under the final name alone
+  /// until ``finish()`` takes its place.
   init(
     _ store: FragmentStore, secretID: SecretID, index: Int, byteCount: Int64, pieceByteCount: Int,
-    confirm: () throws(StoreError) -> Void
+    besideFinal: Bool = false, confirm: () throws(StoreError) -> Void
   ) throws(StoreError) {
     guard byteCount > 0, pieceByteCount > 0 else { throw .invalid("an empty fragment") }
     let file = try Self.open(
-      final: store.path(secretID, index), partial: store.partialPath(secretID, index), confirm: confirm)
+      final: besideFinal ? nil : store.path(secretID, index), partial: store.partialPath(secretID, index),
+      confirm: confirm)
     let status = try file.status()
     let size = min(Int64(status.st_size), byteCount)
     let pieces = size == byteCount ? Self.pieceCount(byteCount, pieceByteCount) : Int(size / Int64(pieceByteCount))
@@ -43,10 +45,10 @@ package final class PartialFragment: Sendable {
   }
 
   private static func open(
-    final: String, partial: String, confirm: () throws(StoreError) -> Void
+    final: String?, partial: String, confirm: () throws(StoreError) -> Void
   ) throws(StoreError) -> OpenFile {
     // A crash between rename and commit leaves the whole file under its final name without a row that counts it.
-    if access(final, F_OK) == 0 {
+    if let final, access(final, F_OK) == 0 {
       let file = try OpenFile.lockedFile(final, O_RDWR)
       try confirm()
       try FileNames.rename(final, to: partial, replacing: true)

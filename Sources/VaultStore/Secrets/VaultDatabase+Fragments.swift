@@ -67,6 +67,49 @@ extension VaultDatabase {
     if removed { try fragments.remove(id, index) }
   }
 
+  // MARK: - Made anew
+
+  /// Starts a file that is to take the place of this device's own fragment, which is damaged or missing. What is there
+  /// stays as it is until ``PartialFragment/finish()``; what is left of an earlier attempt is begun anew.
+  ///
+  /// Throws ``StoreError/notFound(_:)`` if this device holds no such share, and ``StoreError/busy(path:)`` while somebody
+  /// else is at it.
+  package func openReplacement(_ fragment: FragmentRecord, pieceByteCount: Int) throws(StoreError) -> PartialFragment {
+    let partial = try PartialFragment(
+      fragments, secretID: fragment.secretID, index: fragment.index, byteCount: fragment.byteCount,
+      pieceByteCount: pieceByteCount, besideFinal: true
+    ) { () throws(StoreError) in
+      try self.read { db in try self.expectOwn(fragment, db) }
+    }
+    try partial.truncate(toPieces: 0)
+    return partial
+  }
+
+  /// Throws away what has come of a replacement.
+  package func discardReplacement(_ partial: PartialFragment) throws(StoreError) {
+    try FileNames.remove(fragments.partialPath(partial.secretID, partial.index))
+  }
+
+  /// Counts an own fragment whose file has just been made anew, in the place of what was known of it.
+  package func replaceFragment(_ fragment: FragmentRecord) throws(StoreError) {
+    guard fragment.isComplete, try fragments.isWhole(fragment) else {
+      throw .damaged("the file of fragment \(fragment.index) of secret \(fragment.secretID)")
+    }
+    try mendFirst(fragment.secretID)
+    try writeKeeping { db, changed in
+      try self.expectOwn(fragment, db)
+      try Self.insert(fragment, db)
+      changed.insert(.secret(fragment.secretID))
+    }
+  }
+
+  private func expectOwn(_ fragment: FragmentRecord, _ db: Database) throws {
+    let secret = try self.secret(where: "id", fragment.secretID.blob, db)
+    guard secret?.ownIndex == fragment.index, secret?.headerDigest == fragment.headerDigest else {
+      throw StoreError.notFound("share \(fragment.index) of secret \(fragment.secretID)")
+    }
+  }
+
   // MARK: - Rows
 
   static func fragments(of id: SecretID, _ db: Database) throws -> [FragmentRecord] {
