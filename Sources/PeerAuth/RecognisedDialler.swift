@@ -8,10 +8,22 @@ package struct RecognisedDialler: Hashable, Sendable {
   package let candidates: [CardKeys]
   /// Whether it is a peer, whose connection nobody sends away once it has proved who it is.
   package let isPeer: Bool
+  /// Whether it is told that its card was replaced, and nothing else.
+  package let isReplaced: Bool
+
+  /// Somebody whose card was a peer's, until another one took its place.
+  package static let replaced = RecognisedDialler()
+
+  private init() {
+    candidates = []
+    isPeer = false
+    isReplaced = true
+  }
 
   package init(peer: CardKeys) {
     candidates = [peer]
     isPeer = true
+    isReplaced = false
   }
 
   /// Somebody who is no peer; at most ``candidateLimit`` cards count. Nil if there are none.
@@ -19,5 +31,6 @@ package struct RecognisedDialler: Hashable, Sendable {
     guard !others.isEmpty else { return nil }
     candidates = Array(others.prefix(Self.candidateLimit))
     isPeer = false
+    isReplaced = false
   }
 }

@@ -10,6 +10,8 @@ public enum SessionError: Error, Sendable, Hashable {
   case handshakeFailed
   /// The answerer has not imported the dialler's card, and says so.
   case refusedUnknownKey
+  /// The answerer's user has put another card in the place of the dialler's, and it says so.
+  case refusedReplaced
   /// The dialler's key is nobody's whom the answerer trusts.
   case unknownPeer
   /// The peer could not show that it holds all three keys of its card.

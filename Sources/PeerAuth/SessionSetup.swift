@@ -100,7 +100,8 @@ struct SessionSetup: ~Copyable {
       constantTimeEqual($0.noise.span.bytes, dialler.span.bytes)
     }
     guard let recognised, !candidates.isEmpty else {
-      try await send(Verdict.refusedUnknownKey.bytes, over: &link)
+      let refusal: Verdict = recognised?.isReplaced == true ? .refusedReplaced : .refusedUnknownKey
+      try await send(refusal.bytes, over: &link)
       throw .unknownPeer
     }
     guard !candidates.contains(where: { $0.sharesKey(with: identity.keys) }) else { throw .wrongCard }

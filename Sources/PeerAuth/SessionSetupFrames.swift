@@ -7,10 +7,13 @@ enum Verdict: Equatable {
   case accepted(proof: [UInt8], card: [UInt8])
   /// The dialler's card has not been imported here.
   case refusedUnknownKey
+  /// The dialler's card was trusted here, until its person's new card took its place.
+  case refusedReplaced
 
   private static let acceptedCode: UInt8 = 1
   private static let refusedCode: UInt8 = 0
   private static let unknownKeyCode: UInt8 = 1
+  private static let replacedCode: UInt8 = 2
   private static let acceptedCounts = 2 + CardProof.byteCount...1 + CardProof.byteCount + PeerCard.byteLimit
 
   /// How long its frame may be.
@@ -20,6 +23,7 @@ enum Verdict: Equatable {
     switch self {
     case .accepted(let proof, let card): [Self.acceptedCode] + proof + card
     case .refusedUnknownKey: [Self.refusedCode, Self.unknownKeyCode]
+    case .refusedReplaced: [Self.refusedCode, Self.replacedCode]
     }
   }
 
@@ -30,18 +34,22 @@ enum Verdict: Equatable {
         proof: Array(bytes.dropFirst().prefix(CardProof.byteCount)),
         card: Array(bytes.dropFirst(1 + CardProof.byteCount)))
     case (Self.refusedCode, 2):
-      guard bytes[1] == Self.unknownKeyCode else {
-        throw .malformed(.unsupported(field: "refusal", value: UInt64(bytes[1])))
+      switch bytes[1] {
+      case Self.unknownKeyCode: self = .refusedUnknownKey
+      case Self.replacedCode: self = .refusedReplaced
+      default: throw .malformed(.unsupported(field: "refusal", value: UInt64(bytes[1])))
       }
-      self = .refusedUnknownKey
     default: throw .malformed(.invalidValue(field: "verdict"))
     }
   }
 
   /// The answerer's proof and card, or the refusal as an error.
   func accepted() throws(SessionError) -> (proof: [UInt8], card: [UInt8]) {
-    guard case .accepted(let proof, let card) = self else { throw .refusedUnknownKey }
-    return (proof, card)
+    switch self {
+    case .accepted(let proof, let card): return (proof, card)
+    case .refusedUnknownKey: throw .refusedUnknownKey
+    case .refusedReplaced: throw .refusedReplaced
+    }
   }
 }
 

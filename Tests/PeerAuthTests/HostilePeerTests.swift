@@ -249,7 +249,8 @@ import WireCodec
     #expect(try Verdict([1] + proof + card) == .accepted(proof: proof, card: card))
     #expect(try Verdict([1] + proof + [7]) == .accepted(proof: proof, card: [7]))
     #expect(try Verdict([0, 1]) == .refusedUnknownKey)
-    #expect(throws: SessionError.malformed(.unsupported(field: "refusal", value: 2))) { try Verdict([0, 2]) }
+    #expect(try Verdict([0, 2]) == .refusedReplaced)
+    #expect(throws: SessionError.malformed(.unsupported(field: "refusal", value: 3))) { try Verdict([0, 3]) }
     for bytes in [[], [0], [1], [1, 2], [1] + proof, [1] + proof + card + [7], [2] + proof + card, [0, 1, 2]]
       as [[UInt8]]
     {

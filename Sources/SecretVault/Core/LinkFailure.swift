@@ -104,6 +104,10 @@ package struct LinkFailure: Error, Hashable, Sendable {
       self.init(
         .unknownHere, "has not imported your key",
         hint: "show \(peer) the QR code of `vault id`, to be added there with `vault peer add`, and try again")
+    case .refusedReplaced:
+      self.init(
+        .unknownHere, "says that this device was replaced by another one",
+        hint: "if you have no other device, somebody has shown \(peer) a wrong card: call \(peer) at once")
     case .transport(.unreachable(let why)): self.init(.unreachable, "unreachable: \(why)")
     case .transport(.timedOut), .timedOut: self.init(.unreachable, "did not answer in time")
     case .transport(.lost(let why)): self.init(.cutOff, "was cut off in the middle: \(why)")

@@ -95,12 +95,21 @@ package final class Introductions: Room {
       if let peer = try database.peer(noiseKey: noiseKey) {
         return RecognisedDialler(peer: try directory.storedCard(peer).keys)
       }
+      if try isReplaced(noiseKey) { return .replaced }
       guard usesIntroductions else { return nil }
       let rows = try database.introductions(noiseKey: noiseKey, limit: RecognisedDialler.candidateLimit)
       return RecognisedDialler(others: rows.compactMap { try? card(of: $0).keys })
     } catch {
       core.logFault("the trust list can't be read: \(error)")
       return nil
+    }
+  }
+
+  /// Whether this is the key of a card in whose place this device's user has put another one.
+  private func isReplaced(_ noiseKey: [UInt8]) throws -> Bool {
+    try database.replacements().contains { replacement in
+      guard let card = try? PeerCard.decode(replacement.card, limit: PeerCard.byteLimit) else { return false }
+      return constantTimeEqual(card.keys.noise.span.bytes, noiseKey.span.bytes)
     }
   }
 

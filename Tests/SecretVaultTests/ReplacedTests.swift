@@ -1,0 +1,23 @@
+import PeerAuth
+import Testing
+
+@testable import SecretVault
+
+@Suite struct ReplacedTests {
+  @Test func `a device that was replaced is told so, a removed one hears what a stranger hears`() async throws {
+    let world = try TestWorld(4)
+    try await world.prove()
+    let card = try PeerCard.parse(text: world[3].vault.core.ownIdentity().qrText)
+    _ = try world[1].vault.trust.removePeer("dan")
+    _ = try world[1].vault.changing.replacePeer("ada", with: card)
+    _ = try world[2].vault.trust.removePeer("ada")
+    let replaced = await refusal { try await world[0].vault.links.pingPeer("ben") }
+    #expect(replaced?.code == .refused && replaced?.reason == "ben says that this device was replaced by another one")
+    let removed = await refusal { try await world[0].vault.links.pingPeer("cleo") }
+    #expect(removed?.code == .refused && removed?.reason == "cleo has not imported your key")
+    // Nothing else has come of it there: it is a stranger's dial.
+    #expect(try await eventually { try world[1].vault.overview.log(limit: 100).contains { $0.event == "refused" } })
+    _ = try world[1].vault.changing.undoReplacement("ada")
+    _ = try await world[0].vault.links.pingPeer("ben")
+  }
+}
