@@ -92,7 +92,7 @@ package final class Checking: Room {
   /// One secret, who is to be asked about it, and what this device has of it itself.
   private func subject(_ record: SecretRecord, _ pieces: Int, _ names: [Digest: String]) throws -> DrillSubject {
     let header = try directory.header(of: record)
-    let summary = try directory.summary(record, names: names)
+    let summary = try recovering.circles.current(directory.summary(record, names: names), of: record)
     var deliveries: [Digest: OutboxRecord] = [:]
     if record.origin == .dealt {
       for entry in try database.deliveries(ofSecret: record.id) { deliveries[entry.entry.recipient] = entry }
@@ -119,6 +119,11 @@ package final class Checking: Room {
       let peers = try recovering.likelyHolders(header)
       // Who dealt a secret knows who got a share of it; everybody else asks all, as a recovery would.
       subject.peers = subject.isDealt ? peers.filter { deliveries[$0.digest] != nil } : peers
+      if let holders = epoch.holders {
+        // Once it has changed, everybody knows who holds it, whoever dealt it.
+        subject.rows = Dictionary(holders.map { ($0.value, Int($0.key)) }) { first, _ in first }
+        subject.peers = peers.filter { subject.rows?[$0.digest] != nil }
+      }
       subject.isOwnAddressKnown = try !core.ownCard().addresses.isEmpty
       for peer in subject.peers where try directory.listensNowhere(peer) { subject.deaf.insert(peer.digest) }
     } catch {

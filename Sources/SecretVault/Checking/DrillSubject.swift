@@ -21,6 +21,8 @@ struct DrillSubject {
   var isOwnAddressKnown = false
   /// Peers for whom this device knows no place to call.
   var deaf: Set<Digest> = []
+  /// The share of each holder, by card digest, once the secret has changed hands.
+  var rows: [Digest: Int]?
   /// Card digests of those whom the dealer has named as holders.
   var named: Set<Digest> = []
   /// Whether holders may be unknown because introductions are off.
@@ -40,16 +42,16 @@ struct DrillSubject {
     var holders: [HolderCheck] = []
     var possible: [HolderCheck] = []
     var others = 0
-    if isDealt {
+    if isDealt, rows == nil {
       holders = dealtHolders(findings, names)
     } else {
       let labels = Set(header.labels ?? [])
       let proved = Set((before?.holders ?? []).map(\.peer))
       for peer in peers {
         guard let finding = findings[peer.digest] else { continue }
-        var check = Self.check(peer.name, nil, finding)
+        var check = Self.check(peer.name, rows?[peer.digest], finding)
         complete(&check, peer.digest)
-        if check.state == .answered || check.state == .damaged || labels.contains(peer.name)
+        if rows != nil || check.state == .answered || check.state == .damaged || labels.contains(peer.name)
           || proved.contains(peer.digest) || named.contains(peer.digest)
         {
           holders.append(check)

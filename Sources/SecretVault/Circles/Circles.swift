@@ -185,6 +185,32 @@ package final class Circles: Room {
     return held
   }
 
+  /// The same with the threshold and the number of holders of the epoch that counts, where they have changed.
+  func current(_ summary: SecretSummary, of record: SecretRecord) throws -> SecretSummary {
+    guard try hasChanged(record.id), let epoch = try usableEpochs(of: record).first, let holders = epoch.holders else {
+      return summary
+    }
+    var summary = summary
+    summary.threshold = epoch.scheme.threshold
+    summary.shareCount = holders.count
+    return summary
+  }
+
+  /// The same of a list. Nothing is looked up of secrets that have never changed.
+  func current(_ listing: SecretListing) throws -> SecretListing {
+    let changed = Set(try database.secretsWithRecords())
+    guard !changed.isEmpty else { return listing }
+    var listing = listing
+    for place in listing.lines.indices where changed.contains(listing.lines[place].id) {
+      guard let record = try database.secret(listing.lines[place].id),
+        let epoch = try usableEpochs(of: record).first, let holders = epoch.holders
+      else { continue }
+      listing.lines[place].threshold = UInt8(truncatingIfNeeded: epoch.scheme.threshold)
+      listing.lines[place].shareCount = UInt8(truncatingIfNeeded: holders.count)
+    }
+    return listing
+  }
+
   func hasChanged(_ id: SecretID) throws -> Bool { try database.hasRecords(ofSecret: id) }
 
   /// The epoch that a request names exactly, if this device has its share; and whether there is a later one.

@@ -10,8 +10,8 @@ package struct SecretSummary: Hashable, Sendable {
   package let origin: Origin
   /// The dealer's name here, or its key's fingerprint if it is no peer any more; "you" is said by the caller.
   package let dealer: String
-  package let threshold: Int
-  package let shareCount: Int
+  package var threshold: Int
+  package var shareCount: Int
   /// This device's share, if it holds one.
   package let ownIndex: Int?
   /// Milliseconds since 1970, by the dealer's clock.

@@ -8,7 +8,7 @@ extension Overview {
     let listing: SecretListing
     let damaged: [SecretID]
     do { (listing, damaged) = try database.soundListing() } catch { throw core.damage(error) }
-    let list = try directory.secretList(of: listing)
+    let list = try directory.secretList(of: circles.current(listing))
     let introductions = try database.damagedIntroductions()
     let drills = try database.drills()
     let daemon = try DaemonLock.running(folders)

@@ -7,16 +7,19 @@ import VaultStore
 package final class Overview: Room {
   package let core: VaultCore
   let directory: Directory
+  let circles: Circles
   let post: Post
   let consent: Consent
   let sharing: Sharing
   let items: Items
 
   init(
-    _ core: VaultCore, _ directory: Directory, _ post: Post, _ consent: Consent, _ sharing: Sharing, _ items: Items
+    _ core: VaultCore, _ directory: Directory, _ circles: Circles, _ post: Post, _ consent: Consent,
+    _ sharing: Sharing, _ items: Items
   ) {
     self.core = core
     self.directory = directory
+    self.circles = circles
     self.post = post
     self.consent = consent
     self.sharing = sharing
@@ -32,14 +35,14 @@ package final class Overview: Room {
   func secretList() throws -> SecretList {
     let listing: SecretListing
     do { listing = try database.listing() } catch { throw core.damage(error) }
-    return try directory.secretList(of: listing)
+    return try directory.secretList(of: circles.current(listing))
   }
 
   /// The same without those that are damaged in the store, and the ids of these.
   package func soundSecretList() throws -> (list: SecretList, damaged: [String]) {
     let sound: (listing: SecretListing, damaged: [SecretID])
     do { sound = try database.soundListing() } catch { throw core.damage(error) }
-    return (try directory.secretList(of: sound.listing), sound.damaged.map(\.description))
+    return (try directory.secretList(of: circles.current(sound.listing)), sound.damaged.map(\.description))
   }
 
   /// One secret with everything known about it.
@@ -48,7 +51,7 @@ package final class Overview: Room {
     let header = try directory.header(of: record)
     let names = try directory.peerNames()
     let evidence = try database.evidence(aboutSecret: record.id)
-    var summary = try directory.summary(record, names: names)
+    var summary = try circles.current(directory.summary(record, names: names), of: record)
     summary.isUnlocked = environment.unlocked.ids().contains(header.id)
     return SecretDetails(
       summary: summary, ciphertextByteCount: header.dispersal.byteCount,
@@ -86,7 +89,7 @@ package final class Overview: Room {
 
   private func consequence(of record: SecretRecord) throws -> DeletionConsequence {
     let names = try directory.peerNames()
-    let summary = try directory.summary(record, names: names)
+    let summary = try circles.current(directory.summary(record, names: names), of: record)
     let waiting = try sharing.deliveries(of: record, names: names).filter {
       $0.state != .delivered && $0.state != .cancelled
     }
@@ -125,6 +128,6 @@ package final class Overview: Room {
     let age = max(0, environment.now() - drill.checkedAt)
     let counted = others == 1 ? "1 other holder" : "\(others) other holders"
     let found = "the last check, \(DurationText.words(age)) ago, found \(counted) with a sound share"
-    return others < record.threshold ? found + ", which is too few without this one" : found
+    return others < drill.needed ? found + ", which is too few without this one" : found
   }
 }

@@ -19,7 +19,7 @@ extension Recovering {
   ) async throws -> UnlockReport {
     let record = try directory.resolve(reference)
     let header = try directory.header(of: record)
-    var summary = try directory.summary(record, names: directory.peerNames())
+    var summary = try circles.current(directory.summary(record, names: directory.peerNames()), of: record)
     summary.isUnlocked = true
     let byteCount = header.dispersal.byteCount
     try environment.unlocked.prepare()

@@ -64,7 +64,7 @@ package final class Recovering: Room {
   ) async throws -> Recovery.Recovered {
     let record = if let reference { try directory.resolve(reference) } else { try directory.onlySecret() }
     let header = try directory.header(of: record)
-    let summary = try directory.summary(record, names: directory.peerNames())
+    let summary = try circles.current(directory.summary(record, names: directory.peerNames()), of: record)
     let notes = OutputNotes(folders)
     if case .outside(let place) = destination { try Self.checkDestination(place, notes) }
     if let unlocked = try environment.unlocked.secret(header.id) {

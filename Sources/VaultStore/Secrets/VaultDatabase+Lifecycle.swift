@@ -36,6 +36,15 @@ extension VaultDatabase {
     try read { db in try Self.ids("SELECT DISTINCT secret_id AS id FROM lifecycle ORDER BY secret_id", db) }
   }
 
+  /// The secrets of which there is a record of a change.
+  package func secretsWithRecords() throws(StoreError) -> [SecretID] {
+    try read { db in
+      try Self.ids(
+        "SELECT DISTINCT secret_id AS id FROM lifecycle WHERE kind = :kind ORDER BY secret_id", db,
+        ["kind": LifecycleRecord.Kind.record.rawValue])
+    }
+  }
+
   /// Whether there is a record of a change of a secret's sharing.
   package func hasRecords(ofSecret id: SecretID) throws(StoreError) -> Bool {
     try readOne { db in

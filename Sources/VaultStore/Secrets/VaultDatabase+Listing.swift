@@ -14,8 +14,8 @@ package struct SecretListing: Sendable {
     /// What is inside, by the number in the header.
     package let kind: UInt8
     package let origin: SecretRecord.Origin
-    package let threshold: UInt8
-    package let shareCount: UInt8
+    package var threshold: UInt8
+    package var shareCount: UInt8
     /// This device's share; 0 if it holds none.
     package let ownIndex: UInt8
     /// By the dealer's clock.
