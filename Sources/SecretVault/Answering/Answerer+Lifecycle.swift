@@ -116,7 +116,7 @@ extension Answerer {
         try room.circles.sayHeld(record)
         circle = try room.circles.circle(of: record)
       }
-      return Subject(circle: circle, mayHear: isIn, hasProved: hasProved, objects: circle.objects())
+      return Subject(circle: circle, mayHear: isIn, hasProved: hasProved, objects: room.circles.told(circle))
     } catch {
       room.core.logFault("what a secret's holders are can't be told: this device \(VaultCore.words(error))")
       return nil

@@ -36,7 +36,7 @@ struct LifecycleAsker: Asker {
   func ask(_ request: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> Answer {
     try await conversation.require(.lifecycle)
     let objects = try here { () throws in
-      [invitation].compactMap(\.self) + (try circles.circle(of: id)?.objects() ?? [])
+      [invitation].compactMap(\.self) + (try circles.circle(of: id).map { circles.told($0) } ?? [])
     }
     var byMark: [ObjectMark: LifecycleObject] = [:]
     for object in objects { byMark[try here { () throws in try object.digest().mark }] = object }

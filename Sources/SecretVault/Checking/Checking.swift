@@ -115,7 +115,8 @@ package final class Checking: Room {
       subject.question = DrillAsker.Question(epoch: epoch, own: own, evaluation: evaluation, pieceCount: pieces)
       subject.named = recovering.namedHolders(of: record.id)
       subject.areIntroductionsOff = introductions.lacksIntroductions(record, header)
-      try recovering.circles.sayHeld(record)
+      subject.collectsJoinings = !recovering.circles.withholdsJoinings
+      if subject.collectsJoinings { try recovering.circles.sayHeld(record) }
       let peers = try recovering.likelyHolders(header)
       // Who dealt a secret knows who got a share of it; everybody else asks all, as a recovery would.
       subject.peers = subject.isDealt ? peers.filter { deliveries[$0.digest] != nil } : peers

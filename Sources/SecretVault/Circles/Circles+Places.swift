@@ -108,6 +108,19 @@ extension Circles {
 
   // MARK: - Joinings
 
+  /// Whether others aren't told where this device has stood since a secret was dealt. Settings that can't be read aren't taken for a yes.
+  var withholdsJoinings: Bool { core.verifiedSetting(.tellHolders) != SettingKey.on }
+
+  /// What others may hear of a circle. Later rows are open: what this device says of these is no news.
+  func told(_ circle: Circle) -> [LifecycleObject] {
+    let objects = circle.objects()
+    guard withholdsJoinings else { return objects }
+    return objects.filter { object in
+      guard case .joining(let joining) = object, joining.keys.digest == identity.keys.digest else { return true }
+      return joining.index == 0 || joining.record != circle.header.digest
+    }
+  }
+
   /// Says of each share of a known epoch that this device holds it, unless that is said already.
   func sayHeld(_ record: SecretRecord) throws {
     let circle = try circle(of: record)
