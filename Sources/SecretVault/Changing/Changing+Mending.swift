@@ -10,7 +10,7 @@ extension Changing {
   func joiningExchange(of id: SecretID, with peer: Digest, wasHolder: Bool) -> JoiningExchange? {
     guard let circle = try? circles.circle(of: id) else { return nil }
     return JoiningExchange(
-      isDue: { index in index.map { circle.joining(of: peer, $0) == nil } ?? wasHolder },
+      isDue: { index in index.map { circle.index(of: peer) != $0 } ?? wasHolder },
       asker: { [self] in try asker(id) })
   }
 
@@ -45,7 +45,7 @@ extension Changing {
     let circle = try circles.circle(of: record)
     let parent = try parent(circle)
     let index = circle.holders(of: parent).first { $0.value == own }?.key
-    let joining = index.flatMap { circle.joining(of: own, $0) }
+    let joining = index.flatMap { circle.joining(of: own, $0, in: parent) }
     let isKept = try joining.map { try circles.receivingKey(of: $0) != nil } ?? false
     try wish(id) { wish in
       guard !isKept else { return }
