@@ -159,6 +159,10 @@ crash: release server build-tests ## kill and fail vault at every step and at ma
 	@VAULT_SOAK=1 scripts/test "$(release_bin)" --filter 'CrashStepTests|CrashInstantTests|SyncOrderTests|HomeDiskTests|EndToEndTests.ParcelTests'
 	@VAULT_SOAK=1 scripts/test "$(release_bin)" --no-parallel --filter 'GroupLinkTests.CrashTests|ManyAtOnceTests|FloodTests'
 
+.PHONY: histories
+histories: release build-tests ## play a thousand random histories of secrets whose holders change, for half an hour
+	@VAULT_SOAK=1 scripts/test "$(release_bin)" --filter 'HistoryTests'
+
 scan-table: setup ## measure what vault-scan and zbarimg (package zbar-tools) read of spoiled pictures
 	@scripts/setup zbar-tools
 	@$(SWIFT) build -c release --product vault-scan

@@ -252,8 +252,8 @@ let package = Package(
     tests(
       of: "SecretVault",
       [
-        "MemoryScan", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "TestTime",
-        "WireCodec", grdb, logging,
+        "Concurrency", "MemoryScan", "VaultStore", "VaultProtocol", "PeerAuth", "SealedPayload", "ShamirKit", "Sodium",
+        "TestTime", "WireCodec", grdb, logging,
       ]),
     tests(
       of: "VaultGroups",
