@@ -40,10 +40,20 @@ struct StoredHome {
     let state: String
   }
 
+  /// What a holder has dealt for a proposal: proposal, index and card begin it.
+  struct Dealing: Hashable {
+    let name: [UInt8]
+    let digest: [UInt8]
+  }
+
   /// By id.
   private(set) var secrets: [String: Secret] = [:]
   /// Indices of the sealed shares, by secret.
   private(set) var shares: [String: Int] = [:]
+  /// Of which changes of its holders there are shares, by secret: 0 for the dealer's own.
+  private(set) var epochs: [String: [Int]] = [:]
+  private(set) var dealings: [String: [Dealing]] = [:]
+  private var proposed: Set<String> = []
   private(set) var fragments: Set<Fragment> = []
   private(set) var deliveries: [Delivery] = []
   private(set) var items: [Item] = []
@@ -75,11 +85,14 @@ struct StoredHome {
       if header.digest.bytes != Array(row["header_digest"] as Data) { faults.append("secret \(id) has another header") }
       secrets[id] = Secret(header: header, ownIndex: row["own_index"], isDealt: row["origin"] == "dealt")
     }
-    for row in try Row.fetchAll(db, sql: "SELECT secret_id, share_index FROM shares") {
+    for row in try Row.fetchAll(db, sql: "SELECT secret_id, epoch, share_index FROM shares ORDER BY epoch") {
       let id = Self.hexadecimal(row["secret_id"])
-      if shares[id] != nil { faults.append("two shares of \(id)") }
-      shares[id] = row["share_index"]
+      let index: Int = row["share_index"]
+      if let known = shares[id], known != index { faults.append("shares of \(id) with two indices") }
+      shares[id] = index
+      epochs[id, default: []].append(row["epoch"])
     }
+    try readChanges(db)
     for row in try Row.fetchAll(db, sql: "SELECT * FROM fragments") {
       let size: Int = row["byte_count"]
       let trailer: Int = row["trailer_byte_count"]
@@ -109,6 +122,24 @@ struct StoredHome {
     let waiting = "direction = 'request' AND state IN ('waiting', 'posted')"
     waitingParcelCount = try Int.fetchOne(db, sql: "SELECT count(*) FROM parcels WHERE \(waiting)") ?? 0
   }
+
+  private mutating func readChanges(_ db: Database) throws {
+    // Kinds as LifecycleRecord has them: 3 a proposal, 4 a dealing.
+    for row in try Row.fetchAll(db, sql: "SELECT secret_id, kind, digest, content FROM lifecycle WHERE kind IN (3, 4)")
+    {
+      let id = Self.hexadecimal(row["secret_id"])
+      guard (row["kind"] as Int) == 4 else {
+        proposed.insert(id)
+        continue
+      }
+      let content: Data = row["content"]
+      dealings[id, default: []].append(
+        Dealing(name: Array(content.dropFirst().prefix(129)), digest: Array(row["digest"] as Data)))
+    }
+  }
+
+  /// Whether a change of a secret's holders is known here.
+  func hasProposal(_ id: String) -> Bool { proposed.contains(id) }
 
   /// Whether the own share of a secret and its whole fragment are here: what makes a holder answer.
   func holds(_ id: String, index: Int) -> Bool {

@@ -1,0 +1,29 @@
+import Foundation
+import Testing
+
+/// Who holds a secret changes: joinings are gathered, one is proposed, two deal, a record is made, all take over and erase.
+extension CrashStepTests {
+  /// A failing disk only where there is time: what it lets through differs little from a kill.
+  private static let deeds = Effort.isSoak ? [Fault.Deed.kill, .error] : [.kill]
+
+  @Test("changing holders: a daemon of five", arguments: deeds, [0, 1, 2])
+  func changing(deed: Fault.Deed, whose: Int) async throws {
+    try await ChangingDrill.run { drill in
+      let peer = drill.peers[whose]
+      try await visit(deed, thinnedBy: 80) { fault in
+        let circumstances = "\(fault) of \(peer.name)'s daemon, VAULT_CRASH_SEED=\(Effort.seed)"
+        let id = try await drill.share()
+        try await peer.stopDaemon()
+        let run = try await peer.startDaemon(meeting: fault)
+        try await drill.goOn(id, circumstances) { !run.child.isRunning || run.trace.met != nil }
+        try drill.check(id, circumstances)
+        run.child.signal(SIGTERM)
+        let (daemon, trace) = try await run.end(within: 90)
+        try drill.expectPlain(daemon)
+        try await peer.startDaemon()
+        try await drill.finish(id, by: drill.peers[(whose + 1) % 5], circumstances)
+        return trace
+      }
+    }
+  }
+}
