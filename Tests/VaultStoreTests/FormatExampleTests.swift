@@ -281,6 +281,13 @@ import WireCodec
   }
 
   /// Hexadecimal, 32 bytes a line.
+  @Test func `a recovery kit`() throws {
+    let kit = try RecoveryKit(
+      of: secret(deviceKey), passphrase: text("correct horse"), at: 1_700_000_000_000, costLogarithm: 17,
+      salt: [UInt8](repeating: 0x55, count: 32))
+    try expectInDocument(lines(kit.encoded()), "backup.md")
+  }
+
   private func lines(_ bytes: [UInt8]) -> String {
     stride(from: 0, to: bytes.count, by: 32).map { hexadecimal(bytes[$0..<min(bytes.count, $0 + 32)]) + "\n" }.joined()
   }

@@ -102,7 +102,7 @@ package final class Archive: Room {
     return plan
   }
 
-  private static func opened(_ path: String) throws -> BackupArchive {
+  static func opened(_ path: String) throws -> BackupArchive {
     do { return try BackupArchive(path: path) } catch StoreError.damaged(let what) {
       throw VaultError(.damaged, "\(what) is damaged or cut short; nothing was changed", hint: "use another copy of it")
     } catch { throw error }
@@ -119,7 +119,8 @@ package final class Archive: Room {
         .refused,
         "this backup was made on another device, and only that one can use it: a share must never live twice",
         hint:
-          "on the old device, share its secrets anew for this one with `vault reshare SECRET --to PEER`; if it is lost, let the other holders do it"
+          "on the old device, share its secrets anew for this one with `vault reshare SECRET --to PEER`; if it is lost, "
+          + "let the other holders do it, or put it back with its recovery kit (--kit)"
       )
     } catch { throw error }
   }
@@ -139,7 +140,8 @@ extension RestorePlan {
   /// Compares two states of a vault. `now` is nil if there is none, or it can't be read: then `beside` is what the files beside it say.
   init(
     _ createdAt: Int64, then: VaultInventory, now: VaultInventory?,
-    beside: (peers: [PeerRecord]?, deleted: Set<SecretID>) = (nil, []), replaces: Bool, onlyKey: Bool = false
+    beside: (peers: [PeerRecord]?, deleted: Set<SecretID>) = (nil, []), replaces: Bool, onlyKey: Bool = false,
+    deviceKey: Bool = false
   ) {
     func names(_ some: [PeerRecord], without others: [PeerRecord]) -> [String] {
       let known = Set(others.map(\.digest))
@@ -152,6 +154,7 @@ extension RestorePlan {
     self.createdAt = createdAt
     self.replaces = replaces
     self.onlyKey = onlyKey
+    self.deviceKey = deviceKey
     isComparable = !replaces || now != nil
     returningPeers = names(then.peers, without: beside.peers ?? before.peers)
     lostPeers = names(before.peers, without: then.peers)

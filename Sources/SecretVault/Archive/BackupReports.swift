@@ -28,6 +28,8 @@ package struct RestorePlan: Sendable {
   package let changedSettings: [String]
   /// Whether the vault is there but for its master key: nothing but that is put back.
   package let onlyKey: Bool
+  /// Whether the device key is put back, out of a recovery kit. If that alone is, `createdAt` is when the kit was made.
+  package let deviceKey: Bool
 }
 
 package struct BackupReport: Sendable {

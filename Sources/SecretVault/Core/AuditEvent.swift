@@ -22,6 +22,7 @@ enum AuditEvent: String {
   case rebuilt = "rebuilt"
   case checked = "checked"
   case backedUp = "backup-created"
+  case kitMade = "kit-created"
   case restored = "backup-restored"
   case holdersLow = "holders-low"
   case holdersLost = "holders-lost"

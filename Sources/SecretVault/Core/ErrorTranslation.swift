@@ -44,8 +44,9 @@ extension VaultError {
     case .wrongDevice:
       self.init(
         .damaged, error.description,
-        hint: "if this is the device, put device.key back from a copy of its state folder: without it no share that is "
-          + "here can be opened. Else recover and share the secrets again from the old device: a share lives on one device only"
+        hint:
+          "if this is the device, put device.key back from a copy of its state folder, or from its recovery kit with "
+          + "`vault backup restore --kit KIT`: without it no share that is here can be opened. Else recover and share the secrets again from the old device: a share lives on one device only"
       )
     case .tooOpen, .notOwned, .permissions, .readOnly, .diskFull, .busy, .inputOutput:
       self.init(.inputOutput, error.description)

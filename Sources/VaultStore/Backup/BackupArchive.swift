@@ -78,6 +78,13 @@ package final class BackupArchive: Sendable {
     try VaultKeys.unlock(masterKey, folders, passphrase: passphrase)
   }
 
+  /// The same with the device key out of a recovery kit.
+  package func unlock(
+    _ folders: VaultFolders, device: borrowing SecretBytes, passphrase: borrowing SecretBytes?
+  ) throws(StoreError) -> VaultKeys {
+    try VaultKeys.unlock(masterKey, folders, device: device, passphrase: passphrase)
+  }
+
   /// Whether the vault in `folders` is the one that this is a backup of: it has the same keys, in the same wrapping.
   package func isOf(_ folders: VaultFolders) -> Bool {
     (try? AtomicFile.read(folders.masterKeyPath, limit: MasterKeyFile.byteLimit)) == masterKeyBytes

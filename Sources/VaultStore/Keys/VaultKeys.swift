@@ -39,6 +39,14 @@ package final class VaultKeys: Sendable {
     _ file: MasterKeyFile, _ folders: VaultFolders, passphrase: borrowing SecretBytes?
   ) throws(StoreError) -> VaultKeys {
     let device = try deviceKey(of: file, folders)
+    return try unlock(file, folders, device: device, passphrase: passphrase)
+  }
+
+  /// The same with a device key that isn't in its place, or not yet.
+  static func unlock(
+    _ file: MasterKeyFile, _ folders: VaultFolders, device: borrowing SecretBytes, passphrase: borrowing SecretBytes?
+  ) throws(StoreError) -> VaultKeys {
+    guard try withSodium(try deviceID(device)) == file.deviceID else { throw .wrongDevice }
     guard file.costLogarithm != nil else { return try open(file, folders, device, secret: RawSpan()) }
     switch passphrase {
     case .none: throw .passphraseRequired
@@ -76,7 +84,7 @@ package final class VaultKeys: Sendable {
   }
 
   /// This device's key, if the vault was made with it.
-  private static func deviceKey(of file: MasterKeyFile, _ folders: VaultFolders) throws(StoreError) -> SecretBytes {
+  static func deviceKey(of file: MasterKeyFile, _ folders: VaultFolders) throws(StoreError) -> SecretBytes {
     let device = try existingDeviceKey(folders)
     guard try withSodium(try deviceID(device)) == file.deviceID else { throw .wrongDevice }
     return device
