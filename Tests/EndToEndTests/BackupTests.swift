@@ -35,6 +35,41 @@ struct BackupTests {
     }
   }
 
+  @Test("with its recovery kit a backup comes back on another device, once the user says that the old one is gone")
+  func kit() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      let bytes = sample(50_000)
+      try alice.write(bytes, to: "plan.pdf")
+      let id = try await alice.succeed("share", "plan.pdf", "--threshold", "2").line
+      try alice.write(Array("of the kit\n".utf8), to: "pass")
+      try alice.write(Array("guess\n".utf8), to: "wrong")
+      try await alice.succeed("backup", "create", "b")
+      let options = ["--kit-passphrase-file", "pass"]
+      let made = try await alice.succeed(
+        "backup", "kit", "kit.txt", "--svg", "kit.svg", "--json", "--kit-passphrase-file", "pass"
+      ).json()
+      #expect(made.keys == ["path", "device", "createdAt", "text"])
+      let facts = try FileManager.default.attributesOfItem(atPath: alice.folder + "/kit.txt")
+      #expect((facts[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+      #expect(try await alice.run(["backup", "kit", "kit.txt"] + options).status == 9)
+      try await alice.stopDaemon()
+      try FileManager.default.moveItem(atPath: alice.home, toPath: alice.home + "-gone")
+      let restore = ["backup", "restore", "b", "--kit", "kit.txt"]
+      #expect(try await alice.run(restore + ["--yes", "--kit-passphrase-file", "wrong"]).status == 7)
+      let unasked = try await alice.run(restore + options)
+      #expect(unasked.status == 64 && unasked.complaint.contains("must be gone for good"), "\(unasked)")
+      #expect(try await alice.run("list").status == 1)
+      let restored = try await alice.run(restore + options + ["--yes", "--json"])
+      #expect(restored.status == 0, "\(restored)")
+      let plan = try restored.json()
+      #expect(plan["deviceKey"].bool == true && plan["onlyKey"].bool == false)
+      try await alice.succeed("recover", id, "-o", "copy")
+      try alice.expect("copy", toHold: bytes)
+      _ = bob
+    }
+  }
+
   @Test("an existing vault goes back only after it was said what comes and goes")
   func goingBack() async throws {
     try await Bench.run { bench in

@@ -18,7 +18,7 @@ struct HelpExampleTests {
 
   /// What examples ask for that isn't here: a camera, a radio, a lost device, requests of others, and what others have sent.
   private static let missing = [
-    "--camera", "--near", "--replaces", "requests approve", "requests refuse", "messages save",
+    "--camera", "--near", "--replaces", "--kit", "backup kit", "requests approve", "requests refuse", "messages save",
   ]
 
   /// What is there before: files, and programs of others that the examples name.

@@ -52,6 +52,9 @@ struct ArgumentContractTests {
     "messages", "messages Bob", "messages --search word", "messages Bob --limit 3", "messages list show",
     "messages show 12", "messages show 12 --mark-read", "messages save 12", "messages save 12 f --force",
     "messages save 12 -", "messages delete 12", "messages delete 12 13 --yes", "outbox",
+    "backup create f", "backup kit", "backup kit -", "backup kit f --svg g --force --kit-passphrase-file p",
+    "backup restore f", "backup restore f --force --yes", "backup restore f --kit k --yes", "backup restore --kit -",
+    "backup restore --kit k --kit-passphrase-fd 3 --passphrase-fd 4 --force",
     "carry", "carry status", "carry status --diagnostics", "carry status --diagnostics --all",
     "carry on", "carry off", "carry limits",
     "carry limits --bytes 32M --day 64M --peer 8M --battery 50 --fair-share 256M/200",
@@ -95,6 +98,11 @@ struct ArgumentContractTests {
     "send Bob x --lifetime 40d", "send Bob - --passphrase-fd 0", "inbox x", "inbox --limit 0", "messages show",
     "messages show x", "messages --search=", "messages --limit 0", "messages a b", "messages save",
     "messages save 1 -  --json",
+    "backup restore", "backup restore f --kit-passphrase-fd 3", "backup restore f --kit k --force",
+    "backup restore f --kit - --passphrase-fd 0", "backup restore --kit - --kit-passphrase-fd 0",
+    "backup kit - --json", "backup kit f --kit-passphrase-fd 3 --passphrase-fd 3", "backup kit --svg=",
+    "backup kit a b",
+    "backup kit --kit-passphrase-fd 3 --kit-passphrase-file f",
     "init --label \u{A0}", "messages delete", "outbox x", "carry x", "carry status --all", "carry limits --bytes",
   ])
   func isAUsageError(line: String) {

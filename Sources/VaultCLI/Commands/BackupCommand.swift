@@ -6,16 +6,17 @@ import VaultStore
 struct BackupCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup",
-    abstract: "Save everything that this vault has in one file, and put it back on this device.",
+    abstract: "Save everything that this vault has in one file, and put it back.",
     discussion: """
       A backup has keys, peers, shares, items and settings in it, but not the device
       key: only the device where it was made can use it, because a share must never
       live twice. To move to another device, share your secrets anew for it with
-      'vault reshare'.
+      'vault reshare'. If this device may get lost, print its key with 'vault backup
+      kit': with that, a backup comes back on a device that takes its place.
 
       Example: vault backup create /media/usb/vault.backup
       """,
-    subcommands: [BackupCreateCommand.self, BackupRestoreCommand.self])
+    subcommands: [BackupCreateCommand.self, BackupKitCommand.self, BackupRestoreCommand.self])
 
   @OptionGroup var global: GlobalOptions
 
@@ -57,7 +58,7 @@ struct BackupCreateCommand: OpenedCommand {
       report = try vault.archive.createBackup(to: file, overwrites: force)
     }
     console.note("wrote \(Measures.size(report.byteCount)) in \(Measures.count(report.fileCount, "part"))")
-    console.note("only this device can use it; see 'vault backup --help'")
+    console.note("only this device can use it, or another one with its recovery kit; see 'vault backup --help'")
     guard !isStream || console.json else { return }
     try console.result([Console.outputIsTerminal ? Printable.escape(report.path) : report.path], json: report.json)
   }
@@ -66,44 +67,105 @@ struct BackupCreateCommand: OpenedCommand {
 struct BackupRestoreCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "restore",
-    abstract: "Put a backup back, on the device where it was made.",
+    abstract: "Put a backup back, where it was made, or elsewhere with a recovery kit.",
     discussion: """
       All of it is checked before anything changes. If the vault is still there, it
       goes back to what it was then: peers that you removed since are trusted again,
       deleted shares are back, and what came since is lost. That needs --force, is
       listed, and asked. Another vault is never overwritten. Stop the daemon before.
 
-      Example: vault backup restore /media/usb/vault.backup
+      With --kit the backup comes back on another device, which has no vault yet. It
+      asks first: the old device must be gone for good. Without a backup, --kit puts
+      the device key alone back, where the data folder is all that is left.
 
-      Exit codes: 5 made on another device, 8 damaged.
+      Examples: vault backup restore /media/usb/vault.backup
+                vault backup restore /media/usb/vault.backup --kit kit.jpg
+
+      Exit codes: 5 made on another device, or a kit of another one; 7 the kit's
+      passphrase is wrong; 8 damaged or mistyped.
       """)
 
   @Argument(help: ArgumentHelp("The backup.", valueName: "file"), completion: .file())
-  var file: String
+  var file: String?
+
+  @Option(
+    name: .customLong("kit"),
+    help: ArgumentHelp("The recovery kit: its text, a picture of it, or - to type it.", valueName: "file"),
+    completion: .file())
+  var kitFile: String?
 
   @Flag(help: "Put an existing vault back to what it was then.")
   var force = false
 
-  @Flag(help: "Do not ask.")
+  @Flag(help: "Do not ask. With --kit: the old device is gone for good.")
   var yes = false
 
+  @OptionGroup var kit: KitOptions
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
+
+  var neededStreams: Set<Int32> { kitFile == "-" ? [STDIN_FILENO] : [] }
+  var namedDescriptors: [(option: String, descriptor: Int32)] { kit.namedDescriptors }
+
+  func validate() throws {
+    guard file != nil || kitFile != nil else { throw ValidationError("A backup or --kit is needed.") }
+    if kitFile == nil, kit.isGiven { throw ValidationError("The kit's passphrase belongs to --kit.") }
+    if file != nil, kitFile != nil, force { throw ValidationError("With --kit no vault is overwritten: no --force.") }
+    try kit.check(beside: unlock)
+    guard kitFile == "-" else { return }
+    try unlock.leavesStandardInput(for: "the kit")
+    if kit.input.readsStandardInput {
+      throw ValidationError("The kit and its passphrase cannot both come from standard input.")
+    }
+  }
 
   func run() async throws {
     let composition = try Composition(global)
     let console = global.console
-    let passphrase = unlock.passphrase
-    let plan = try Archive.restoreBackup(
-      from: file, at: composition.folders, overwrites: force,
-      passphrase: { try passphrase.existing(console) },
-      confirm: { plan in try confirm(plan, console) }, environment: composition.environment)
-    if plan.onlyKey {
+    let plan = try restored(composition, console)
+    if plan.deviceKey, plan.onlyKey {
+      console.note("the device key is back; nothing else was changed")
+    } else if plan.onlyKey {
       console.note("the vault was whole but for its master key, which is back; nothing else was changed")
     } else {
       console.note("restored the vault of \(Timestamp.minute(plan.createdAt))")
     }
+    if plan.deviceKey, !plan.onlyKey {
+      console.note("next: if peers reach this device elsewhere, say so with 'vault id --address HOST:PORT'")
+    }
     if console.json { try console.result(plan.json) }
+  }
+
+  private func restored(_ composition: Composition, _ console: Console) throws -> RestorePlan {
+    let passphrase = unlock.passphrase
+    guard let kitFile else {
+      return try Archive.restoreBackup(
+        from: file ?? "", at: composition.folders, overwrites: force,
+        passphrase: { try passphrase.existing(console) },
+        confirm: { plan in try confirm(plan, console) }, environment: composition.environment)
+    }
+    let found = try KitSource.kit(kitFile, console)
+    guard let file else {
+      return try Archive.restoreDeviceKey(
+        at: composition.folders, overwrites: force, kit: found, kitPassphrase: { try kit.existing(found, console) },
+        confirm: { _ in try confirmGone(console) })
+    }
+    return try Archive.restoreBackup(
+      from: file, at: composition.folders, kit: found, kitPassphrase: { try kit.existing(found, console) },
+      passphrase: { try passphrase.existing(console) },
+      confirm: { plan in
+        try confirm(plan, console)
+        try confirmGone(console)
+      }, environment: composition.environment)
+  }
+
+  /// A share must never live twice, and no program can see whether the other device still runs.
+  private func confirmGone(_ console: Console) throws {
+    console.warning("the old device, and every copy of its folders that might be used, must be gone for good")
+    guard !yes else { return }
+    try Question.confirm(
+      "Two devices with one share would harm you and your friends. Is the old one gone for good?", option: "--yes",
+      besideInput: kitFile == "-")
   }
 
   private func confirm(_ plan: RestorePlan, _ console: Console) throws {
@@ -151,7 +213,7 @@ extension RestorePlan {
       "returnedItems": JSONValue(returningItems), "lostItems": JSONValue(lostItems),
       "returnedGroups": JSONValue(returningGroups), "lostGroups": JSONValue(lostGroups),
       "changedPolicies": JSONValue(changedPolicies.map(\.id)), "changedSettings": JSONValue(changedSettings),
-      "onlyKey": .bool(onlyKey),
+      "onlyKey": .bool(onlyKey), "deviceKey": .bool(deviceKey),
     ]
   }
 }
