@@ -172,6 +172,13 @@ enum StoreSamples {
           "too-long": bytes + many(0, 8200),
         ])
       + Sample.of(
+        "recovery-kit",
+        [
+          "valid": [1, 20] + many(3, 96), "empty": [], "truncated": [1, 20] + many(3, 95),
+          "trailing-byte": [1, 20] + many(3, 97), "unknown-version": [2, 20] + many(3, 96),
+          "cost-of-16": [1, 16] + many(3, 96), "huge-cost": [1, 255] + many(3, 96),
+        ])
+      + Sample.of(
         "master-key-checksum",
         [
           "valid-with-passphrase": body, "unknown-version": body.with(8, [2]), "cost-of-16": body.with(9, [16]),

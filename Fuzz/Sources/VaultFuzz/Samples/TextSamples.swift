@@ -2,6 +2,17 @@
 @testable import SecretVault
 
 enum TextSamples {
+  /// The example of `docs/formats/backup.md`.
+  private static let kitLines = """
+    qygs qqqp 3087 26qq lyha yu6y zyj6 c424
+    2424 2424 2424 2424 2424 2424 2424 2424
+    2424 2424 2424 2424 lp3k ukqx mk57 mn7g
+    v2hm tcu6 2jqt sslf 5rw9 day4 538y 4e7z
+    74rh r70m j37c e0a2 pgq3 lnht lu8t 5x8q
+    tym
+    """
+  private static let kit = "vaultkit1" + kitLines.filter { !$0.isWhitespace }
+
   static func all() throws -> [Sample] {
     let card = try HeaderTargets.example.people[0].card(label: "Ann", serial: 7).text()
     let zeros = String(repeating: "0", count: 64)
@@ -79,6 +90,13 @@ enum TextSamples {
           "valid-card": card + "\n", "valid-byte-order-mark": "\u{feff}" + card, "valid-upper-case": card.uppercased(),
           "picture": "\u{89}PNG\r\n\u{1a}\n", "other-text": "hello",
           "damaged-card": card.dropLast() + "q", "two-cards": card + "\n" + card, "empty": "", "turkish": "VAULTPEER1İ",
+        ])
+      + Sample.of(
+        "recovery-kit-page",
+        texts: [
+          "valid-text": kit, "valid-qr": kit.uppercased(),
+          "valid-page": "KIT\n\nvaultkit1\n" + kitLines + "\n\nmore\n", "wrong-checksum": kit.dropLast() + "q",
+          "prefix-alone": "vaultkit1", "empty": "", "not-ascii": kit.dropLast() + "ſ",
         ])
       + Sample.of(
         "scan-answer",

@@ -39,6 +39,11 @@ enum StoreTargets {
       hash.append(body)
       return try readMasterKey(body + hash.digest().bytes)
     },
+    FuzzTarget("recovery-kit", upTo: RecoveryKit.byteLimit + 10) { bytes in
+      let kit = try canonical(RecoveryKit.self, bytes, limit: RecoveryKit.byteLimit)
+      require(MasterKeyFile.acceptedLogarithms.contains(kit.costLogarithm), "scrypt's cost is limited")
+      return true
+    },
     FuzzTarget("sealed-record", upTo: 400) { bytes in
       let name = RecordName(table: "peers", row: [1, 2, 3])
       let opened = try home.keys.open(bytes, name, what: "a record")

@@ -66,6 +66,13 @@ enum TextTargets {
       _ = try PeerText.card(texts[0])
       return true
     },
+    FuzzTarget("recovery-kit-page", upTo: 5000) { bytes in
+      let kit = try RecoveryKit.parse(page: String(decoding: bytes, as: UTF8.self))
+      for text in [try kit.text(), try kit.qrText(), try kit.lines().joined(separator: "\n")] {
+        require((try? RecoveryKit.parse(page: text)) == kit, "a recovery kit's text is read as the kit")
+      }
+      return true
+    },
     FuzzTarget("scan-answer", upTo: 5000) { bytes in
       let contents = try ScanHelper.parse(bytes)
       let again = contents.map { "qr \($0.count) \(base64($0))\n" }.joined()
