@@ -91,10 +91,11 @@ package struct HolderDealing: WireValue, Hashable, Sendable {
       throw .foreignProposal("dealer")
     }
     guard points.count == Int(proposal.threshold) - 1 else { throw .foreignProposal("points") }
-    do {
-      try Ed25519.verify(signature, of: digest(), by: keys.signing)
-      try proof.verify(body.statement(proposal, parent))
-    } catch { throw ProtocolError(error, other: .foreignProposal("proof")) }
+    let signed = try digest()
+    guard (try? Ed25519.verify(signature, of: signed, by: keys.signing)) != nil else { throw .foreignProposal("proof") }
+    do { try proof.verify(body.statement(proposal, parent)) } catch {
+      throw ProtocolError(error, other: .foreignProposal("proof"))
+    }
   }
 
   package func encode(into writer: inout Writer) throws(WireError) {

@@ -121,8 +121,9 @@ package struct RecordName: WireValue, Hashable, Sendable {
   package func digest() throws(ProtocolError) -> Digest { try Self.digest(proposal, dealings) }
 
   package func verify(_ asker: CardKeys) throws(ProtocolError) {
-    do { try Ed25519.verify(signature, of: digest(), by: asker.signing) } catch {
-      throw ProtocolError(error, other: .foreignProposal("record"))
+    let signed = try digest()
+    guard (try? Ed25519.verify(signature, of: signed, by: asker.signing)) != nil else {
+      throw .foreignProposal("record")
     }
   }
 
