@@ -7,46 +7,6 @@ import VaultStore
 
 @testable import SecretVault
 
-/// A secret of ada's, held by her, ben and cleo, and others who may come.
-struct ChangingCircle {
-  let world: TestWorld
-  let content: [UInt8]
-  let id: SecretID
-
-  init(
-    _ count: Int = 4, threshold: Int = 2, holders: [Int] = [1, 2], keepsOwnShare: Bool = true, byteCount: Int = 200_000
-  ) async throws {
-    content = randomBytes(byteCount)
-    world = try TestWorld(count)
-    try await world.prove()
-    let report = try await world.share(
-      content, threshold: threshold, to: holders, description: "letter", keepsOwnShare: keepsOwnShare)
-    id = try #require(SecretID(named: report.id))
-    for member in 1..<count { try await world.prove(by: member) }
-  }
-
-  func vault(_ member: Int) -> Vault { world[member].vault }
-
-  /// Everybody named does what there is to do, until nothing changes.
-  func settle(_ members: [Int]) async throws {
-    for _ in 0..<3 { for member in members { try await vault(member).changing.pursue(id) } }
-  }
-
-  /// Says yes to what a member is asked about this secret.
-  func agree(_ member: Int) async throws {
-    let requests = try vault(member).consent.requests().filter { $0.kind == .change && $0.state == .waiting }
-    let request = try #require(requests.first)
-    _ = try await vault(member).consent.approveRequest(request.id)
-    try await vault(member).changing.pursue(id)
-  }
-
-  func epochs(_ member: Int) throws -> [UInt32] { try vault(member).circles.ownEpochs(id) }
-
-  func recovered(by member: Int) async throws -> Bool {
-    try await world.recover(by: member, id.description).bytes == content
-  }
-}
-
 @Suite struct ChangingTests {
   @Test func `a refreshed secret has new shares everywhere, and older ones go once their owners have said yes`()
     async throws

@@ -51,7 +51,7 @@ extension Answerer {
   private func mayInvite(_ question: LifecycleRequest, _ tag: Digest) throws -> Bool {
     guard peer.introducer == nil, question.proof != nil else { return false }
     guard let id = try room.circles.secret(tag: tag) else { return true }
-    return try room.database.secret(id) == nil && !room.circles.hasAccepted(id)
+    return try !room.circles.isAgreed(id)
   }
 
   /// The headers of the secrets in which the peer has a place.
@@ -59,9 +59,11 @@ extension Answerer {
     let answerer = self
     let places = try await offPool { () -> [LifecycleObject] in
       guard answerer.peer.introducer == nil else { return [] }
-      let former = try answerer.room.database.replacements().last { $0.new == answerer.peer.digest }?.old
-      return try answerer.room.circles.places(for: answerer.peer.digest).map { record in
-        .header(try answerer.room.directory.header(of: record), dealer: record.dealer, former: former)
+      let (circles, card) = (answerer.room.circles, answerer.peer.digest)
+      let formers = try circles.formerCards(of: card)
+      return try circles.places(for: card).map { record in
+        let former = try formers.count < 2 ? formers.first : circles.former(of: card, in: circles.circle(of: record))
+        return .header(try answerer.room.directory.header(of: record), dealer: record.dealer, former: former)
       }
     }
     var room = AnswerRoom(isParcel: parcelEnd != nil)
@@ -104,8 +106,7 @@ extension Answerer {
   private func subject(_ question: LifecycleRequest, _ tag: Digest) -> Subject? {
     do {
       guard let id = try room.circles.secret(tag: tag), let who = asker(about: id),
-        try room.database.secret(id) != nil || room.circles.hasAccepted(id),
-        var circle = try room.circles.circle(of: id)
+        try room.circles.isAgreed(id), var circle = try room.circles.circle(of: id)
       else { return nil }
       let hasProved = try question.proof.map { try proves($0, question, tag, circle) } ?? false
       let isIn = try hasProved || (who.introducer == nil && room.circles.mayHear(who.digest, in: circle))

@@ -23,12 +23,14 @@ extension Changing {
       throw VaultError(
         .usage, "this is the card of \(old.name) that you have already", hint: "scan the card of the new device")
     }
+    var concerned: Set<SecretID> = []
+    for card in try [old.digest] + circles.formerCards(of: old.digest) {
+      concerned.formUnion(try database.secrets(concerning: card, limit: Circles.placeLimit))
+    }
     return ReplacementPlan(
       old: try directory.summary(old), oldFingerprint: consent.fingerprint(of: old),
       newFingerprint: card.fingerprint, lastHeardAt: old.lastSeenAt,
-      secrets: try database.secrets(concerning: old.digest, limit: Circles.placeLimit).map {
-        directory.secretReference($0)
-      })
+      secrets: concerned.sorted().map { directory.secretReference($0) })
   }
 
   /// Puts a new card in the place of a peer's: the old one is removed and refused, and the new one, once it has proved its keys, may ask for the

@@ -129,7 +129,8 @@ package final class Changing: Room {
   /// Asks whoever may know more of a secret's holders. Returns whether something new came.
   func gather(_ id: SecretID, asksAll: Bool) async -> Bool {
     do {
-      guard let circle = try circles.circle(of: id) else { return false }
+      // Of what its user hasn't agreed to hold this device asks nobody.
+      guard try circles.isAgreed(id), let circle = try circles.circle(of: id) else { return false }
       let peers = try candidates(circle, asksAll: asksAll)
       let marks = try marks(id)
       let now = environment.monotonic()
@@ -216,7 +217,7 @@ package final class Changing: Room {
       known.formUnion(proposal.rows.map(\.joining.keys.digest))
       known.insert(proposal.asker.digest)
     }
-    for replacement in try database.replacements() where try circles.concerns(replacement.old, circle) {
+    for replacement in try database.replacements() where try circles.former(of: replacement.new, in: circle) != nil {
       known.insert(replacement.new)
     }
     if let wish = try circles.wish(for: circle.header.id) { known.formUnion(wish.added) }

@@ -53,8 +53,9 @@ extension Circles {
     let after = Set(rows.map(\.card))
     let count = parent.holders?.count ?? circle.header.scheme.shareCount
     // Who comes in a lost device's place, by this user's word, shows who leaves: that one may never have said where it stands.
-    let replaced = try database.replacements().filter { one in
-      rows.contains { !$0.isKept && $0.card == one.new } && !before.values.contains(one.old)
+    let replaced = try rows.filter { !$0.isKept }.compactMap { row -> (old: Digest, new: Digest)? in
+      guard let old = try former(of: row.card, in: circle) ?? formerCards(of: row.card).first else { return nil }
+      return before.values.contains(old) ? nil : (old, row.card)
     }
     let lost = replaced.prefix(max(0, count - rows.count(where: \.isKept) - before.count { !after.contains($0.value) }))
     // Whose share was damaged gets another one: it comes and leaves nothing.

@@ -149,6 +149,12 @@ struct Circle: Sendable {
     }
   }
 
+  /// Whether there is room for a record: there is none of its proposal yet.
+  private func mayAdd(_ name: RecordName) -> Bool {
+    !changes.values.contains { $0.name.proposal == name.proposal }
+      && epochs.values.count { !isComplete($0) } < Self.recordLimit
+  }
+
   private mutating func add(_ joining: Joining, _ digest: Digest) throws(ProtocolError) -> Bool {
     guard joinings[digest] == nil else { return false }
     guard joining.secret == header.id else { throw .foreignShare("secret") }
@@ -196,9 +202,7 @@ struct Circle: Sendable {
     }
     let dealt = name.dealings.compactMap { dealings[$0]?.dealing }
     guard dealt.count == name.dealings.count else { return false }
-    guard !changes.values.contains(where: { $0.name.proposal == name.proposal }),
-      epochs.values.count(where: { !isComplete($0) }) < Self.recordLimit
-    else { return false }
+    guard mayAdd(name) else { return false }
     try name.verify(proposal.asker)
     let record = SharingRecord(proposal, dealt)
     guard try record.digest() == digest else { throw .foreignProposal("record") }

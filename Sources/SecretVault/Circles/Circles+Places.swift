@@ -19,10 +19,27 @@ extension Circles {
       }
     }
     if try wish(for: circle.header.id)?.added.contains(card) == true { return true }
-    for replacement in try database.replacements() where replacement.new == card {
-      if try concerns(replacement.old, circle) { return true }
+    return try former(of: card, in: circle) != nil
+  }
+
+  /// The cards in whose place this device's user has put another, the last one first: a second device may be lost before it
+  /// has its share.
+  func formerCards(of card: Digest) throws -> [Digest] {
+    let replacements = try database.replacements()
+    var found = [card]
+    var next = 0
+    while next < found.count {
+      for one in replacements.reversed() where one.new == found[next] && !found.contains(one.old) {
+        found.append(one.old)
+      }
+      next += 1
     }
-    return false
+    return Array(found.dropFirst())
+  }
+
+  /// The one of these that has to do with a secret, if there is one.
+  func former(of card: Digest, in circle: Circle) throws -> Digest? {
+    try formerCards(of: card).first { try concerns($0, circle) }
   }
 
   /// Whether a card holds a share of some epoch, as far as is known, or has a place. A proof isn't asked for: its share may be damaged.
@@ -44,8 +61,9 @@ extension Circles {
   /// The secrets in which a card has a place, and hasn't said yet that it has its share.
   func places(for card: Digest) throws -> [SecretRecord] {
     var ids: Set<SecretID> = []
-    let replaced = try database.replacements().filter { $0.new == card }.map(\.old)
-    for old in replaced { ids.formUnion(try database.secrets(concerning: old, limit: Self.placeLimit)) }
+    for old in try formerCards(of: card) {
+      ids.formUnion(try database.secrets(concerning: old, limit: Self.placeLimit))
+    }
     for id in try database.secretsWithLifecycle() where !ids.contains(id) {
       guard let circle = try circle(of: id) else { continue }
       if try hasPlace(card, in: circle) { ids.insert(id) }
@@ -87,6 +105,9 @@ extension Circles {
         detail: "request \(kept.id) asks whether this device takes a share of it")
     }
   }
+
+  /// Whether more than an invitation may be kept of a secret: it is here, or the user has said that it takes a share.
+  func isAgreed(_ id: SecretID) throws -> Bool { try database.secret(id) != nil || hasAccepted(id) }
 
   /// Whether this device's user has said that it takes a share of a secret of which it has none yet.
   func hasAccepted(_ id: SecretID) throws -> Bool {

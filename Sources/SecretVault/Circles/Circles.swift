@@ -80,7 +80,7 @@ package final class Circles: Room {
   /// Keeps what fits to what is known of a secret, in one transaction. Returns whether something was new.
   /// Throws ``ProtocolError`` if something contradicts what it follows from: then nothing of it is kept.
   func take(_ objects: [LifecycleObject], of id: SecretID) throws -> Bool {
-    guard let known = try circle(of: id) else { return false }
+    guard try isAgreed(id), let known = try circle(of: id) else { return false }
     var circle = known
     // What a record names that comes with it is kept even if it is late, or more than one may say: but only if the record holds.
     let named = Self.named(objects)
@@ -147,9 +147,7 @@ package final class Circles: Room {
     if card == identity.keys.digest { return true }
     if try concerns(card, circle) { return true }
     if try wish(for: circle.header.id)?.added.contains(card) == true { return true }
-    return try database.replacements().contains { replacement in
-      try replacement.new == card && concerns(replacement.old, circle)
-    }
+    return try former(of: card, in: circle) != nil
   }
 
   func row(_ object: LifecycleObject, of id: SecretID) throws -> LifecycleRecord {

@@ -1,0 +1,95 @@
+import PeerAuth
+import ShamirKit
+import Testing
+import VaultProtocol
+import VaultStore
+
+@testable import SecretVault
+
+/// Ada wants dan to hold a share in cleo's place. What dan's device keeps of that, and for how long.
+@Suite struct ChangingInvitationTests {
+  private func invited() async throws -> ChangingCircle {
+    let circle = try await ChangingCircle()
+    try await circle.meet()
+    try await circle.order(.replace("cleo", by: "dan"))
+    return circle
+  }
+
+  private func header(_ circle: ChangingCircle) -> LifecycleObject {
+    .header(circle.header, dealer: circle.card(0), former: nil)
+  }
+
+  private func kinds(_ circle: ChangingCircle) throws -> [LifecycleRecord.Kind] {
+    try circle.rows(3).map(\.name.kind)
+  }
+
+  @Test func `before the user's yes nothing is kept but the header`() async throws {
+    let circle = try await invited()
+    #expect(try kinds(circle) == [.header])
+    let proposal = LifecycleObject.proposal(try circle.proposal(by: 0))
+    let said = try await circle.say([header(circle), proposal] + circle.known(0).objects(), by: 0, to: 3)
+    #expect(said.refusal == nil)
+    #expect(try kinds(circle) == [.header] && circle.waiting(3).count == 1)
+    let request = try #require(circle.waiting(3).first)
+    _ = try await circle.vault(3).consent.approveRequest(request.id)
+    #expect(try Set(kinds(circle)) == [.header, .joining, .receivingKey])
+  }
+
+  @Test func `an invitation is forgotten when its time is over, and may come again`() async throws {
+    let circle = try await invited()
+    let first = try #require(circle.waiting(3).first)
+    _ = try await circle.say([header(circle)], by: 0, to: 3)
+    #expect(try circle.waiting(3).map(\.id) == [first.id])
+    circle.world.clock.leap(by: .seconds(8 * 86_400))
+    try await circle.advance(3)
+    #expect(try kinds(circle) == [] && circle.waiting(3).isEmpty)
+    _ = try await circle.say([header(circle)], by: 0, to: 3)
+    #expect(try kinds(circle) == [.header])
+    let again = try #require(circle.waiting(3).first)
+    #expect(again.id != first.id)
+  }
+
+  @Test func `an invitation that the user has refused is forgotten, and not repeated at once`() async throws {
+    let circle = try await invited()
+    let request = try #require(circle.waiting(3).first)
+    _ = try circle.vault(3).consent.refuseRequest(request.id)
+    #expect(try kinds(circle) == [])
+    _ = try await circle.say([header(circle)], by: 0, to: 3)
+    #expect(try kinds(circle) == [] && circle.waiting(3).isEmpty)
+  }
+
+  @Test func `nobody is invited to what the user has deleted`() async throws {
+    let circle = try await ChangingCircle(4, holders: [1, 2, 3])
+    _ = try circle.vault(3).overview.delete("letter")
+    _ = try await circle.say([header(circle)], by: 0, to: 3)
+    #expect(try kinds(circle) == [] && circle.waiting(3).isEmpty)
+  }
+
+  @Test func `a peer invites to eight secrets at a time, and stands in no other's way`() async throws {
+    let circle = try await ChangingCircle()
+    let (ada, ben) = (circle.world[0], circle.world[1])
+    for number in 1...10 {
+      let secret = try ForgedSecret(by: ada, to: [ada, ben], threshold: 2, byteCount: 100)
+      let invitation = LifecycleObject.header(secret.header, dealer: circle.card(0), former: nil)
+      _ = try await circle.say([invitation], about: secret.header, by: number == 10 ? 1 : 0, to: 3)
+      #expect(try circle.waiting(3).count == (number == 10 ? 9 : min(number, 8)))
+      #expect(try circle.vault(3).core.database.secretsWithLifecycle().count == (number == 10 ? 9 : min(number, 8)))
+    }
+  }
+
+  @Test func `an invitation is of the secret that was asked about`() async throws {
+    let circle = try await ChangingCircle()
+    let (ada, ben) = (circle.world[0], circle.world[1])
+    let other = try ForgedSecret(by: ada, to: [ada, ben], threshold: 2, byteCount: 100)
+    _ = try await circle.say([header(circle)], about: other.header, by: 0, to: 3)
+    #expect(try circle.vault(3).core.database.secretsWithLifecycle() == [] && circle.waiting(3).isEmpty)
+  }
+
+  @Test func `a new device takes by itself only what its lost one had`() async throws {
+    let circle = try await invited()
+    #expect(try circle.vault(0).circles.places(for: circle.card(3)).map(\.id) == [circle.id])
+    _ = try await circle.vault(3).changing.regain()
+    #expect(try kinds(circle) == [.header])
+    #expect(try circle.vault(3).circles.wish(for: circle.id) == nil)
+  }
+}
