@@ -20,8 +20,6 @@ extension ChangingCircle {
 
   func circle(_ member: Int) throws -> SecretVault.Circle { try #require(try vault(member).circles.circle(of: id)) }
 
-  func card(_ member: Int) -> Digest { world[member].vault.core.identity.keys.digest }
-
   /// The file of a member's own fragment.
   func fragment(_ member: Int) throws -> String {
     try #require(files(below: world[member].folders.fragmentsPath).first { !$0.hasSuffix(".part") })
