@@ -170,30 +170,6 @@ import VaultProtocol
     #expect(try circle.epochs(2) == [0, 1])
   }
 
-  @Test func `a name of a record that doesn't hold keeps no more dealings than usual`() async throws {
-    let circle = try await ChangingCircle(3)
-    _ = try await circle.vault(0).changing.order(.threshold(3), of: ["letter"], leavingOutAbsent: false)
-    try await circle.settle([1, 0, 2])
-    let circles = circle.vault(0).circles
-    let known = try #require(try circles.circle(of: circle.id))
-    let (digest, proposal) = try #require(known.open.first)
-    let parent = try #require(known.epochs[proposal.parent])
-    let ben = circle.vault(1)
-    let held = try #require(try ben.circles.share(of: parent))
-    let salt = held.salt.withUnsafeBytes { Array($0) }
-    var objects: [LifecycleObject] = []
-    for _ in 0..<4 {
-      let made = try HolderDealing.deal(held.share, salt: salt, proposal, parent, by: ben.core.identity)
-      objects.append(.dealing(made.dealing, boxes: made.boxes))
-    }
-    let unknown = try Digest([UInt8](repeating: 9, count: 32))
-    let names = try objects.map { try $0.digest() } + [unknown]
-    objects.append(.record(try RecordName.sign(names, of: digest, by: ben.core.identity)))
-    #expect(try circles.take(objects, of: circle.id))
-    let index = try #require(UInt8(exactly: held.share.index))
-    #expect(try circles.circle(of: circle.id)?.dealings.values.count { $0.dealing.index == index } == 2)
-  }
-
   @Test func `pieces are given by parcel to nobody who has neither proved a share nor a row`() async throws {
     let circle = try await ChangingCircle(4)
     let office = try ParcelOffice(circle.world)

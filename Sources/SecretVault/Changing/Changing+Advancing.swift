@@ -45,7 +45,7 @@ extension Changing {
     for (digest, proposal) in circle.open where !circle.hasDealt(identity.keys.digest, proposal: digest) {
       guard let decision = try database.lifecycle(ofSecret: id).first(where: { $0.name == .init(.decision, digest) }),
         decision.content == [1], try mayDeal(since: decision.addedAt, id), mistake(proposal, digest, circle) == nil,
-        let parent = circle.epochs[proposal.parent], let held = try? circles.share(of: parent)
+        let parent = circle.epochs[proposal.parent], let held = try circles.share(of: parent)
       else { continue }
       let salt = parent.holders == nil ? held.salt.withUnsafeBytes { Array($0) } : nil
       let made: (dealing: HolderDealing, boxes: [[UInt8]])

@@ -69,12 +69,12 @@ extension Changing {
   }
 
   /// Takes the places that peers have named by parcel.
-  func readPlaces(_ take: ([PlacesAsker.Place]) async -> Void) async throws {
+  func readPlaces(_ take: ([PlacesAsker.Place], Digest) async -> Void) async throws {
     for record in try parcels(about: nil) where record.isAnswered {
       if let letter = try letter(record),
         let answer = try? LifecycleAnswer(letter.frames, request: record.request)
       {
-        await take(answer.objects.places)
+        await take(answer.objects.places, record.peer)
       }
       try drop(record)
     }

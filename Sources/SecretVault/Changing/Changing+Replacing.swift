@@ -105,7 +105,7 @@ extension Changing {
     let peers = try database.peers()
     let answers = await limitedConcurrency(peers, limit: contactConcurrency) { [self] peer -> String? in
       do {
-        await take(try await links.ask(PlacesAsker(), of: try directory.recipient(peer)))
+        await take(try await links.ask(PlacesAsker(), of: try directory.recipient(peer)), from: peer.digest)
         return peer.name
       } catch {
         environment.log.debug("\(peer.name) \(VaultCore.words(error))")
@@ -123,15 +123,17 @@ extension Changing {
     return answers.compactMap(\.self)
   }
 
-  private func take(_ places: [PlacesAsker.Place]) async {
+  private func take(_ places: [PlacesAsker.Place], from peer: Digest) async {
     // One that was deleted here stands in no other's way.
-    for place in places where place.former != nil { try? await offPool { [self] in try take(place) } }
+    for place in places where place.former != nil { try? await offPool { [self] in try take(place, from: peer) } }
   }
 
-  private func take(_ place: PlacesAsker.Place) throws {
+  private func take(_ place: PlacesAsker.Place, from peer: Digest) throws {
     let id = place.header.id
     guard try database.secret(id) == nil else { return }
     if try circles.circle(of: id) == nil {
+      // What one peer invents takes no room from others, and has its limit.
+      guard mayTakePlace(of: peer) else { return }
       let row = try circles.row(.header(place.header, dealer: place.dealer, former: place.former), of: id)
       try database.changeLifecycle(ofSecret: id, adding: [row])
     }

@@ -19,6 +19,16 @@ package final class Changing: Room {
   /// What was known here when each peer was told last.
   private let told = Mutex<[PeerKnowledge.Listener: Telling]>([:])
 
+  /// How many places of each peer this process has taken.
+  private let placesTaken = Mutex<[Digest: Int]>([:])
+
+  func mayTakePlace(of peer: Digest) -> Bool {
+    placesTaken.withLock { taken in
+      taken[peer, default: 0] += 1
+      return taken[peer, default: 0] <= Circles.placeLimit
+    }
+  }
+
   private struct Telling {
     /// What was known here when the peer was told last; nil if it never was.
     var marks: Set<ObjectMark>?

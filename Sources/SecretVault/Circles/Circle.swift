@@ -200,10 +200,9 @@ struct Circle: Sendable {
     guard changes[digest] == nil, let proposal = proposals[name.proposal], let parent = epochs[proposal.parent] else {
       return false
     }
-    let dealt = name.dealings.compactMap { dealings[$0]?.dealing }
-    guard dealt.count == name.dealings.count else { return false }
-    guard mayAdd(name) else { return false }
     try name.verify(proposal.asker)
+    let dealt = name.dealings.compactMap { dealings[$0]?.dealing }
+    guard dealt.count == name.dealings.count, mayAdd(name) else { return false }
     let record = SharingRecord(proposal, dealt)
     guard try record.digest() == digest else { throw .foreignProposal("record") }
     let (epoch, redistribution) = try record.verified(after: parent)

@@ -9,7 +9,7 @@ import Testing
   private static let variables = ProcessInfo.processInfo.environment
   private static let seed = variables["VAULT_CRASH_SEED"].flatMap { UInt64($0) }
   private static let count =
-    seed != nil ? 1 : variables["VAULT_HISTORIES"].flatMap { Int($0) } ?? (variables["VAULT_SOAK"] == "1" ? 1000 : 24)
+    seed != nil ? 1 : variables["VAULT_HISTORIES"].flatMap { Int($0) } ?? (variables["VAULT_SOAK"] == "1" ? 1000 : 10)
 
   @Test func `whatever happens, enough honest holders recover the secret, and nobody erases a share without a yes`()
     async throws

@@ -134,6 +134,7 @@ enum MessageTargets {
     var item: UInt64?
     var lifecycle: (request: UInt64?, refused: UInt64?, bytes: Int) = (nil, nil, 0)
     var releases: Set<UInt64> = []
+    var withheld: UInt64?
     var introductions = 0
     var meetings = MeetingCheck()
     while tape.hasMore {
@@ -245,8 +246,14 @@ enum MessageTargets {
       case .meeting(let message): meetings.take(message, &dialogue, &tape)
       case .release(.sendPieces(let request)):
         require(releases.contains(request.request), "pieces follow a release")
+      case .release(.withholdPieces(let request)):
+        require(request.request == withheld, "pieces are withheld behind a question about holders")
       case .lifecycle(let step):
         follow(step, request, &lifecycle)
+        if case .end(let end) = step {
+          withheld = end.request
+          dialogue.release.withhold(request: end.request)
+        }
         guard case .answer = step, tape.flag() else { continue }
         dialogue.lifecycle.refused()
         lifecycle = (nil, lifecycle.request, 0)
