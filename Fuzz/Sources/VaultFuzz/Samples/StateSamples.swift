@@ -75,7 +75,7 @@ enum StateSamples {
         "parcel-row",
         [
           "valid-message": parcel, "empty": [], "truncated": parcel.without(last: 1), "trailing-byte": parcel + [0],
-          "unknown-direction": parcel.with(17, [6]), "unknown-way": parcel.with(parcel.count - 11, [16]),
+          "unknown-direction": parcel.with(17, [7]), "unknown-way": parcel.with(parcel.count - 11, [16]),
         ])
       + Sample.of(
         "account-row",
