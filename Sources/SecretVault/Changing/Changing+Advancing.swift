@@ -108,7 +108,6 @@ extension Changing {
     for (digest, proposal) in circle.open where proposal.expiresAt <= environment.now() {
       names.insert(.init(.proposal, digest))
       names.insert(.init(.decision, digest))
-      names.insert(.init(.dealt, digest))
       for (name, dealt) in circle.dealings where dealt.dealing.proposal == digest {
         names.insert(.init(.dealing, name))
       }
@@ -226,6 +225,8 @@ extension Changing {
       let change = circle.changes[complete.digest], own.contains(where: { $0 < complete.number }),
       try circles.decision(on: change.name.proposal, of: id) == true
     else { return }
+    // The one that stays must be sound.
+    guard try circles.share(of: complete) != nil else { return }
     // Older shares that wait for their holders are copies, too.
     for delivery in try database.deliveries(ofSecret: id) where [.waiting, .refused].contains(delivery.state) {
       for parcel in try database.parcels(ofDelivery: delivery.id) { try post.end(parcel) }

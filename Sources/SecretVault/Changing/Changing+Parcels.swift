@@ -40,7 +40,9 @@ extension Changing {
     let now = environment.now()
     let number = try Self.number("vault/lifecycle-pieces/v1", id, [UInt64(index)]) | 1
     let rows = try parcels(about: id).filter(\.asksForPieces)
-    var asked = Set(rows.filter { !$0.isRead }.map(\.peer)).subtracting(reached)
+    // Who doesn't answer for a day is asked no more, but others are.
+    let open = rows.filter { !$0.isRead && ($0.state == .answered || isRecent($0, at: now, Self.parcelPause)) }
+    var asked = Set(open.map(\.peer)).subtracting(reached)
     // Who holds a share has its fragment.
     let holders = Set(circle.joinings.values.filter { $0.index != 0 }.map(\.keys.digest))
     for peer in try database.peers() where holders.contains(peer.digest) && !reached.contains(peer.digest) {

@@ -119,11 +119,14 @@ extension Changing {
     let threshold = Int(wish.threshold ?? UInt8(truncatingIfNeeded: parent.scheme.threshold))
     try check(threshold, rows.count, circle.header)
     let last = (circle.epochs.values.map(\.number) + circle.proposals.values.map(\.number)).max() ?? 0
+    let highest = UInt64(parent.number) + UInt64(Proposal.numberLimit)
     let proposal: Proposal
     let digest: Digest
     do {
       proposal = try Proposal.sign(
-        parent: parent, number: last + 1, threshold: UInt8(truncatingIfNeeded: threshold), rows: rows,
+        // Whoever names a number that is as high as may be keeps nobody from proposing.
+        parent: parent, number: UInt32(clamping: min(UInt64(last) + 1, highest)),
+        threshold: UInt8(truncatingIfNeeded: threshold), rows: rows,
         expiresAt: environment.now() + Self.proposalLifetime, by: identity)
       _ = try proposal.check(parent)
       digest = try proposal.digest()

@@ -46,6 +46,9 @@ package final class Changing: Room {
   /// something is under way.
   private static let pauses = (first: 5_000.0, longest: 3_600_000.0, usual: 600_000.0)
 
+  /// Milliseconds after which the daemon asks again in which secrets there is a place for this device.
+  private static let placesPause = 30_000.0
+
   /// Milliseconds for which a proposal can be agreed to.
   static let proposalLifetime: Int64 = 31 * 86_400_000
 
@@ -80,9 +83,17 @@ package final class Changing: Room {
         "\(damaged == 1 ? "a note" : "\(damaged) notes") of whose device was replaced is damaged: see the peers with "
           + "`vault peer list`, and replace the one that is missing again with `vault peer replace`")
     }
+    var nextQuestion = 0.0
     while !Task.isCancelled {
       let seen = core.pulse.count
-      do { if isReplacing { _ = try await regain() } else { try await pursueAll() } } catch {
+      do {
+        if isReplacing, environment.monotonic() >= nextQuestion {
+          nextQuestion = environment.monotonic() + Self.placesPause
+          _ = try await regain()
+        } else {
+          try await pursueAll()
+        }
+      } catch {
         if !Task.isCancelled { core.logFault("changes of holders can't be gone on with: \(VaultError(error).reason)") }
       }
       do { try await core.wait(since: seen, atMost: .seconds(60)) } catch { return }
@@ -130,10 +141,12 @@ package final class Changing: Room {
   /// Whether something is still to be done about a secret's holders.
   private func isUnderWay(_ id: SecretID) throws -> Bool {
     guard let circle = try circles.circle(of: id), try database.secret(id) != nil else { return true }
-    if !circle.open.isEmpty || circle.epochs.values.contains(where: { !circle.isComplete($0) }) { return true }
+    if !circle.open.isEmpty || !circle.pending.isEmpty { return true }
     let own = try circles.ownEpochs(id)
-    let last = circle.epochs.values.map(\.number).max() ?? 0
-    return try own.count > 1 || !own.contains(last) || circles.wish(for: id) != nil
+    let isAwaited = circle.epochs.values.contains { epoch in
+      epoch.number > own.max() ?? 0 && epoch.holders?.values.contains(identity.keys.digest) == true
+    }
+    return try own.count > 1 || isAwaited || circles.wish(for: id) != nil
   }
 
   /// Asks whoever may know more of a secret's holders. Returns whether something new came.

@@ -122,7 +122,11 @@ struct Circle: Sendable {
   /// The dealings of a proposal that has enough of them, and of which there is no record.
   func possibleRecord(of proposal: Digest) -> [Digest]? {
     guard let known = proposals[proposal], let parent = epochs[known.parent] else { return nil }
-    let dealt = dealings(of: proposal).sorted { $0.key < $1.key }.prefix(parent.scheme.threshold)
+    // Who leaves may deal what nobody can open: it counts only where too few stay.
+    let kept = Set(known.rows.filter(\.isKept).map(\.index))
+    let counts = kept.count >= parent.scheme.threshold
+    let dealt = dealings(of: proposal).filter { !counts || kept.contains($0.key) }.sorted { $0.key < $1.key }
+      .prefix(parent.scheme.threshold)
     guard dealt.count == parent.scheme.threshold, !changes.values.contains(where: { $0.name.proposal == proposal })
     else {
       return nil
@@ -149,10 +153,16 @@ struct Circle: Sendable {
     }
   }
 
+  /// The epochs that aren't complete, and haven't been overtaken by one that is.
+  var pending: [Epoch] {
+    let last = epochs.values.filter(isComplete).map(\.number).max() ?? 0
+    return epochs.values.filter { $0.number > last && !isComplete($0) }
+  }
+
   /// Whether there is room for a record: there is none of its proposal yet.
   private func mayAdd(_ name: RecordName) -> Bool {
     !changes.values.contains { $0.name.proposal == name.proposal }
-      && epochs.values.count { !isComplete($0) } < Self.recordLimit
+      && pending.count < Self.recordLimit
   }
 
   private mutating func add(_ joining: Joining, _ digest: Digest) throws(ProtocolError) -> Bool {

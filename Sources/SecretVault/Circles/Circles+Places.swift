@@ -87,7 +87,7 @@ extension Circles {
   func invited(by peer: PeerRecord, _ tag: Digest, _ objects: [LifecycleObject]) throws {
     for case .header(let header, let dealer, let former) in objects where try AskTag.of(header.id) == tag {
       let now = environment.now()
-      guard try database.tombstone(header.id) == nil else { return }
+      guard try database.tombstone(header.id) == nil, try !isAgreed(header.id) else { return }
       let kept = try database.changeRequest(.change, of: peer.digest, secret: header.id, at: now) { row, counts in
         guard row == nil, counts.ofPeer < Self.invitationLimit, counts.all < ReleaseConsent.limit else { return }
         row = RequestRecord(
@@ -99,7 +99,8 @@ extension Circles {
       let known = try database.lifecycle(ofSecret: header.id)
       let row = try row(.header(header, dealer: dealer, former: former), of: header.id)
       guard !known.contains(where: { $0.name == row.name }) else { return }
-      try database.changeLifecycle(ofSecret: header.id, adding: [row], removing: Set(known.map(\.name)))
+      try database.changeLifecycle(
+        ofSecret: header.id, adding: [row], removing: Set(known.map(\.name).filter { $0.kind == .header }))
       record(
         .changeRequested, peer: peer, secret: header,
         detail: "request \(kept.id) asks whether this device takes a share of it")
@@ -116,8 +117,9 @@ extension Circles {
   }
 
   /// Forgets what somebody has asked this device to take a share of, if its user hasn't said yes and isn't asked any more.
-  func forgetInvitation(_ id: SecretID) throws {
-    guard try database.secret(id) == nil, try !hasAccepted(id) else { return }
+  /// With a refusal also what was accepted before.
+  func forgetInvitation(_ id: SecretID, isRefused: Bool = false) throws {
+    guard try database.secret(id) == nil, try isRefused || !hasAccepted(id) else { return }
     let now = environment.now()
     let waits = try database.requests().contains {
       $0.kind == .change && $0.secretID == id && $0.state == .waiting && $0.endsAt > now

@@ -56,7 +56,7 @@ extension Consent {
       throw VaultError(
         .notFound, "there is no request \(id), or its time is over", hint: "see which ones wait: vault requests")
     }
-    if decided.kind == .change, state != .approved { try circles.forgetInvitation(decided.secretID) }
+    if decided.kind == .change, state != .approved { try circles.forgetInvitation(decided.secretID, isRefused: true) }
     let peer = try asker(decided)
     record(
       state == .approved ? .requestApproved : .requestRefused, peer: peer,

@@ -1,0 +1,76 @@
+import PeerAuth
+import ShamirKit
+import Sodium
+import Testing
+import VaultProtocol
+import VaultStore
+
+@testable import SecretVault
+
+/// What one holder, or time, must not bring to a standstill.
+@Suite struct ChangingStuckTests {
+  @Test func `a proposal of the highest number keeps nobody from proposing`() async throws {
+    let circle = try await ChangingCircle()
+    try await circle.meet()
+    let highest = try circle.proposal(by: 2, number: Proposal.numberLimit)
+    #expect(try circle.take([.proposal(highest)], by: 0))
+    try await circle.order(.threshold(3))
+    let own = try circle.known(0).proposals.values.first { $0.asker.digest == circle.card(0) }
+    #expect(own?.number == Proposal.numberLimit)
+  }
+
+  @Test func `what somebody deals who leaves counts only where too few stay`() async throws {
+    let circle = try await ChangingCircle()
+    try await circle.meet()
+    let joining = try circle.willing(circle.identity(3))
+    func proposal(_ kept: [Int]) throws -> (Proposal, Digest) {
+      let rows = try circle.kept(kept)
+      let free = try #require((1...3).map { UInt8($0) }.first { index in !rows.contains { $0.index == index } })
+      let made = try circle.proposal(
+        by: 0, rows: (rows + [.init(index: free, joining: joining)]).sorted { $0.index < $1.index })
+      return (made, try made.digest())
+    }
+    func deal(_ proposal: Proposal, _ members: [Int]) throws {
+      for member in members {
+        let made = try circle.dealing(proposal, by: member)
+        #expect(try circle.take([.dealing(made.dealing, boxes: made.boxes)], by: 0))
+      }
+    }
+    let (enough, digest) = try proposal([0, 1])
+    try circle.take([.proposal(enough)], by: 0)
+    try deal(enough, [2, 1])
+    #expect(try circle.known(0).possibleRecord(of: digest) == nil)
+    try deal(enough, [0])
+    let known = try circle.known(0)
+    let dealers = try #require(known.possibleRecord(of: digest)).compactMap { known.dealings[$0]?.dealing.keys.digest }
+    #expect(Set(dealers) == [circle.card(0), circle.card(1)])
+  }
+
+  @Test func `what was overtaken by a complete change is under way no more`() async throws {
+    let circle = try await ChangingCircle()
+    try await circle.meet()
+    let first = try circle.change(circle.proposal(by: 0), dealers: [0, 1], asker: 0)
+    #expect(try circle.take(first, by: 0))
+    #expect(try circle.known(0).pending.map(\.number) == [1])
+    let second = try circle.change(circle.proposal(by: 0, number: 2), dealers: [0, 1], asker: 0)
+    #expect(try circle.take(second, by: 0))
+    let record = try #require(second.last).digest()
+    let rows = try circle.kept()
+    for member in 0...2 {
+      let index = try #require(rows.first { $0.joining.keys.digest == circle.card(member) }).index
+      #expect(try circle.take([circle.ready(member, index, in: record)], by: 0))
+    }
+    #expect(try circle.known(0).pending.isEmpty)
+  }
+
+  @Test func `a no behind a yes takes back what was said`() async throws {
+    let circle = try await ChangingCircle()
+    try await circle.meet()
+    try await circle.order(.replace("cleo", by: "dan"))
+    let request = try #require(circle.waiting(3).first)
+    _ = try await circle.vault(3).consent.approveRequest(request.id)
+    #expect(try circle.vault(3).circles.hasAccepted(circle.id))
+    _ = try circle.vault(3).consent.refuseRequest(request.id)
+    #expect(try circle.rows(3).isEmpty)
+  }
+}
