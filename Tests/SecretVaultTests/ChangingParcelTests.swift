@@ -170,6 +170,19 @@ import VaultProtocol
     #expect(try circle.epochs(2) == [0, 1])
   }
 
+  @Test func `what a device withholds isn't told by parcel either`() async throws {
+    let circle = try await ChangingCircle(3)
+    let office = try ParcelOffice(circle.world)
+    _ = try circle.vault(0).core.set("tell-holders", to: "off")
+    circle.world.cutOff()
+    try await circle.vault(0).changing.pursue(circle.id, asksAll: true)
+    try await settle(circle, office, [0, 1, 2])
+    _ = try await circle.vault(1).changing.order(.refresh, of: ["letter"], leavingOutAbsent: false)
+    try await settle(circle, office, [0, 1, 2])
+    let cards = try Set(circle.known(1).joinings.values.map(\.keys.digest))
+    #expect(cards == [circle.card(1), circle.card(2)])
+  }
+
   @Test func `pieces are given by parcel to nobody who has neither proved a share nor a row`() async throws {
     let circle = try await ChangingCircle(4)
     let office = try ParcelOffice(circle.world)

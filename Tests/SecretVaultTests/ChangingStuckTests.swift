@@ -73,4 +73,37 @@ import VaultStore
     _ = try circle.vault(3).consent.refuseRequest(request.id)
     #expect(try circle.rows(3).isEmpty)
   }
+
+  @Test func `a holder that was left out may be added again`() async throws {
+    let circle = try await ChangingCircle()
+    try await circle.meet()
+    try await circle.order(.remove("cleo"))
+    try await circle.settle([1, 0])
+    try await circle.agree(1)
+    try await circle.settle([0, 1, 2])
+    #expect(try circle.epochs(0) == [1] && circle.epochs(1) == [1] && circle.epochs(2) == [0])
+    try await circle.order(.add("cleo"))
+    try await circle.settle([0])
+    try await circle.agree(2)
+    try await circle.settle([2, 0, 1])
+    try await circle.agree(1)
+    try await circle.settle([0, 1, 2])
+    #expect(try circle.epochs(2).contains(2) && circle.epochs(0) == [2])
+    #expect(try await circle.recovered(by: 2))
+    // And once more: the key of the first time is wiped, and another one is told.
+    try await circle.agree(2)
+    try await circle.settle([2, 0, 1])
+    #expect(try circle.epochs(2) == [2])
+    try await circle.order(.remove("cleo"))
+    try await circle.settle([1, 0])
+    try await circle.agree(1)
+    try await circle.settle([0, 1, 2])
+    try await circle.order(.add("cleo"))
+    try await circle.settle([0])
+    try await circle.agree(2)
+    try await circle.settle([2, 0, 1])
+    try await circle.agree(1)
+    try await circle.settle([0, 1, 2])
+    #expect(try circle.epochs(2).contains(4))
+  }
 }

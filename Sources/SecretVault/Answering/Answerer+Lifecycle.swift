@@ -150,6 +150,7 @@ extension Answerer {
       do {
         if let invitation { try circles.invited(by: peer, invitation, objects) }
         guard let secret = known else { return nil }
+        try circles.invitedAgain(by: peer, objects, of: secret)
         _ = try circles.take(objects, of: secret)
         // Who has asked by parcel, and gets all, needs no parcel that says the same.
         if let heard = said.known {

@@ -16,7 +16,7 @@ extension Changing {
     guard let circle = try circles.circle(of: id), try mayWrite(to: peer) else { return }
     let now = environment.now()
     let question = try ParcelQuestion(
-      objects: [invitation(id, peer.digest)].compactMap(\.self) + circle.objects(),
+      objects: [invitation(id, peer.digest)].compactMap(\.self) + circles.told(circle),
       known: circles.knowledge.known(.init(peer: peer.digest, secret: id), at: now, within: Self.parcelPause),
       mayHear: circles.mayHear(peer.digest, of: id))
     let listener = PeerKnowledge.Listener(peer: peer.digest, secret: id)
@@ -52,7 +52,7 @@ extension Changing {
       else { continue }
       guard try endAndCount(earlier, to: peer) < Post.parcelsOfPeer else { continue }
       var question = try ParcelQuestion(
-        objects: circle.objects(),
+        objects: circles.told(circle),
         known: circles.knowledge.known(.init(peer: peer.digest, secret: id), at: now, within: Self.parcelPause),
         mayHear: circles.mayHear(peer.digest, of: id))
       question.pieceCount = UInt32(clamping: circle.header.dispersal.stripeCount)

@@ -47,7 +47,7 @@ extension Changing {
       }
       return current
     }
-    return circle.epochs.values.filter { circle.isComplete($0) }.max { $0.number < $1.number } ?? Epoch(circle.header)
+    return circle.newestComplete
   }
 
   /// The rows that a wish comes to, and what is missing for them.
@@ -74,7 +74,7 @@ extension Changing {
     var taken = Set(holders.filter { !wish.removed.contains($0.value) }.keys)
     for card in wish.added.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) }) {
       guard !rows.contains(where: { $0.joining.keys.digest == card }) else { continue }
-      guard let joining = circle.joinings.values.first(where: { $0.index == 0 && $0.keys.digest == card }) else {
+      guard let joining = circle.willing(card) else {
         unwilling.append(card)
         continue
       }

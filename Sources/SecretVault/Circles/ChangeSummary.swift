@@ -60,9 +60,11 @@ extension Circles {
     let lost = replaced.prefix(max(0, count - rows.count(where: \.isKept) - before.count { !after.contains($0.value) }))
     // Whose share was damaged gets another one: it comes and leaves nothing.
     let ownIndex = try database.secret(circle.header.id)?.ownIndex
-    let renewed = try rows.filter {
-      try !$0.isKept && ($0.card == identity.keys.digest && ownIndex != nil || concerns($0.card, circle))
-    }.count
+    let delivered = try database.deliveries(ofSecret: circle.header.id).filter { $0.state == .delivered }
+    let had = Set(before.values).union(parent.holders == nil ? delivered.map(\.entry.recipient) : [])
+    let renewed = rows.count { row in
+      !row.isKept && (row.card == identity.keys.digest && ownIndex != nil || had.contains(row.card))
+    }
     let leaves = before.filter { !after.contains($0.value) }.sorted { $0.key < $1.key }
     return ChangeSummary(
       number: proposal.number, stays: rows.filter(\.isKept).map { holder($0.index, $0.card) },

@@ -96,6 +96,20 @@ struct Circle: Sendable {
     }.max { number($0.record) < number($1.record) }
   }
 
+  /// That a card would take a share of what comes behind an epoch; one a card and epoch, as keys are wiped with what they were for.
+  func willing(_ card: Digest, in epoch: Digest) -> Joining? {
+    joinings.values.first { $0.index == 0 && $0.record == epoch && $0.keys.digest == card }
+  }
+
+  /// The newest of them, unless a share has come of it: its key may be wiped.
+  func willing(_ card: Digest) -> Joining? {
+    let used = epochs.values.filter { $0.holders?.values.contains(card) == true }.map(\.number).max() ?? 0
+    return joinings.values.filter { $0.index == 0 && $0.keys.digest == card && number($0.record) >= used }
+      .max { number($0.record) < number($1.record) }
+  }
+
+  var newestComplete: Epoch { epochs.values.filter(isComplete).max { $0.number < $1.number } ?? Epoch(header) }
+
   private func number(_ epoch: Digest) -> UInt32 { epochs[epoch]?.number ?? 0 }
 
   /// The dealings of a proposal, by their dealers' indices.
@@ -169,11 +183,7 @@ struct Circle: Sendable {
     guard joinings[digest] == nil else { return false }
     guard joining.secret == header.id else { throw .foreignShare("secret") }
     if joining.index == 0 {
-      guard joining.record == header.digest else { throw .foreignShare("record") }
-      // One a card.
-      guard !joinings.values.contains(where: { $0.index == 0 && $0.keys.digest == joining.keys.digest }) else {
-        return false
-      }
+      guard epochs[joining.record] != nil, willing(joining.keys.digest, in: joining.record) == nil else { return false }
     } else {
       guard let epoch = epochs[joining.record] else { return false }
       guard epoch.isHolder(joining.keys.digest, joining.index, salt: joining.salt) else { throw .foreignShare("row") }
@@ -225,9 +235,9 @@ struct Circle: Sendable {
 
   /// All of it, each behind what it follows from.
   func objects() -> [LifecycleObject] {
-    var objects: [LifecycleObject] =
-      joinings.values.filter { $0.index == 0 && $0.keys.digest == own }.map { .joining($0) }
+    var objects: [LifecycleObject] = []
     for epoch in epochs.values.sorted(by: { $0.number < $1.number }) {
+      if let joining = willing(own, in: epoch.digest) { objects.append(.joining(joining)) }
       objects += ready(in: epoch.digest).sorted { $0.key < $1.key }.map { .joining($0.value) }
       for (digest, proposal) in proposals where proposal.parent == epoch.digest {
         objects.append(.proposal(proposal))

@@ -86,25 +86,53 @@ extension Circles {
   /// Nothing else is kept of a secret before the user has said yes.
   func invited(by peer: PeerRecord, _ tag: Digest, _ objects: [LifecycleObject]) throws {
     for case .header(let header, let dealer, let former) in objects where try AskTag.of(header.id) == tag {
-      let now = environment.now()
       guard try database.tombstone(header.id) == nil, try !isAgreed(header.id) else { return }
-      let kept = try database.changeRequest(.change, of: peer.digest, secret: header.id, at: now) { row, counts in
-        guard row == nil, counts.ofPeer < Self.invitationLimit, counts.all < ReleaseConsent.limit else { return }
-        row = RequestRecord(
-          kind: .change, peer: peer.digest, secretID: header.id, headerDigest: header.digest,
-          description: header.description, byteCount: Int64(clamping: header.dispersal.fragmentByteCount),
-          askedAt: now, endsAt: ReleaseConsent.sum(now, ReleaseConsent.askedLifetime))
-      }
-      guard let kept, kept.state == .waiting, kept.headerDigest == header.digest else { return }
+      guard let kept = try askWhetherWilling(header, by: peer) else { return }
       let known = try database.lifecycle(ofSecret: header.id)
       let row = try row(.header(header, dealer: dealer, former: former), of: header.id)
       guard !known.contains(where: { $0.name == row.name }) else { return }
       try database.changeLifecycle(
         ofSecret: header.id, adding: [row], removing: Set(known.map(\.name).filter { $0.kind == .header }))
-      record(
-        .changeRequested, peer: peer, secret: header,
-        detail: "request \(kept.id) asks whether this device takes a share of it")
+      noteInvitation(kept, header, by: peer)
     }
+  }
+
+  /// The same where this device has an older share alone, as the others have left it out.
+  func invitedAgain(by peer: PeerRecord, _ objects: [LifecycleObject], of id: SecretID) throws {
+    guard objects.contains(where: { $0.kind == .header }), let circle = try circle(of: id),
+      try mayHear(peer.digest, of: id)
+    else { return }
+    let (newest, own) = (circle.newestComplete, identity.keys.digest)
+    guard newest.holders?.values.contains(own) == false, circle.willing(own, in: newest.digest) == nil else { return }
+    let known = try database.request(.change, of: peer.digest, secret: id)
+    guard let asked = try askWhetherWilling(circle.header, by: peer, insteadOfOthers: true), asked.id != known?.id
+    else { return }
+    noteInvitation(asked, circle.header, by: peer)
+  }
+
+  private func noteInvitation(_ request: RequestRecord, _ header: SecretHeader, by peer: PeerRecord) {
+    record(
+      .changeRequested, peer: peer, secret: header,
+      detail: "request \(request.id) asks whether this device takes a share of it")
+  }
+
+  /// Nil if there is no room, or the user has been asked and has decided.
+  private func askWhetherWilling(
+    _ header: SecretHeader, by peer: PeerRecord, insteadOfOthers: Bool = false
+  ) throws -> RequestRecord? {
+    let now = environment.now()
+    let kept = try database.changeRequest(.change, of: peer.digest, secret: header.id, at: now) { row, counts in
+      let isOther = insteadOfOthers && (row?.headerDigest != header.digest || row?.state == .approved)
+      guard row == nil || isOther, counts.ofPeer < Self.invitationLimit, counts.all < ReleaseConsent.limit else {
+        return
+      }
+      row = RequestRecord(
+        kind: .change, peer: peer.digest, secretID: header.id, headerDigest: header.digest,
+        description: header.description, byteCount: Int64(clamping: header.dispersal.fragmentByteCount),
+        askedAt: now, endsAt: ReleaseConsent.sum(now, ReleaseConsent.askedLifetime))
+    }
+    guard let kept, kept.state == .waiting, kept.headerDigest == header.digest else { return nil }
+    return kept
   }
 
   /// Whether more than an invitation may be kept of a secret: it is here, or the user has said that it takes a share.
@@ -161,7 +189,8 @@ extension Circles {
   func sayWilling(_ header: SecretHeader) throws {
     let name: Digest
     do { name = try AskTag.of(header.id) } catch { throw VaultError(.other, "no key could be made") }
-    let rows = try joiningRows(header.id, header.digest, index: 0, salt: nil, named: name)
+    let epoch = try circle(of: header.id)?.newestComplete.digest ?? header.digest
+    let rows = try joiningRows(header.id, epoch, index: 0, salt: nil, named: name)
     try database.changeLifecycle(ofSecret: header.id, adding: rows, unlessThere: rows.first?.name)
   }
 

@@ -75,7 +75,7 @@ package enum SettingKey: String, CaseIterable, Sendable {
     case .introductions:
       "on: the holders of each secret get one another's cards from whoever shares it, and help each other to recover it; off: this device sends, keeps and uses none of these"
     case .tellHolders:
-      "on: the other holders of a secret hear from this device which share it holds, so that each can propose a change in which it stays; off: they don't, and a change that isn't proposed here leaves it out"
+      "on: the other holders of a secret hear from this device which share it holds, so that each can propose a change in which it stays; off: no signed word of it is given, and a change that isn't proposed here leaves it out; whom this device asks for shares sees the number all the same"
     case .ble:
       "on: peers in the same room are found and reached over Bluetooth LE, too, and find this device while `vault daemon` runs; off: Bluetooth is left alone"
     case .bleAdapter: "the Bluetooth adapter that is used: all, a name such as hci0, or an address"
