@@ -151,7 +151,7 @@ package final class GroupRounds: GroupLetterTaker {
     }
   }
 
-  /// Whether somebody has been asked for something through a group a moment ago, and hasn't answered.
+  /// Whether something was asked through a group a moment ago, without an answer yet.
   private func isAwaitingAnswer(_ name: String) -> Bool {
     let since = groups.core.surroundings.now() - Self.hasteLimit
     let folders = try? groups.post.foldersAwaitingAnswers(since: since)

@@ -14,7 +14,7 @@ import VaultProtocol
   {
     for _ in 0..<rounds {
       // Past the pause after a session that couldn't be opened.
-      circle.world.clock.pass(.seconds(3_700))
+      circle.world.clock.advance(milliseconds: 3_700_000)
       for member in members { try await circle.vault(member).changing.pursueAll() }
       try await office.round()
     }
@@ -94,7 +94,7 @@ import VaultProtocol
     let first = try ada.parcelRecords(.change)
     #expect(first.count == 2)
     for _ in 0..<3 {
-      circle.world.clock.pass(.seconds(3_700))
+      circle.world.clock.advance(milliseconds: 3_700_000)
       try await ada.changing.pursueAll()
     }
     #expect(try ada.parcelRecords(.change) == first)
@@ -107,7 +107,7 @@ import VaultProtocol
     _ = try await circle.vault(1).answering.answerParcels()
     try office.post(by: 1)
     try office.take(by: 0)
-    circle.world.clock.pass(.seconds(3_700))
+    circle.world.clock.advance(milliseconds: 3_700_000)
     try await ada.changing.pursueAll()
     let cleo = circle.vault(2).core.identity.keys.digest
     let second = try ada.parcelRecords(.change).filter { $0.peer == cleo && $0.state != .withdrawn }
@@ -164,7 +164,7 @@ import VaultProtocol
     try await circle.agree(1)
     try await circle.settle([0, 1])
     // Cleo's device is off for five weeks, and is told by parcel then.
-    circle.world.clock.pass(.seconds(36 * 86_400))
+    circle.world.clock.advance(milliseconds: 36 * 86_400_000)
     circle.world.cutOff()
     try await settle(circle, office, [0, 1, 2])
     #expect(try circle.epochs(2) == [0, 1])
@@ -194,8 +194,33 @@ import VaultProtocol
       try ParcelFrame(LifecycleEnd(request: forged.request)),
       try ParcelFrame(PieceRequest(request: forged.request, first: 0, count: 1)),
     ]
-    let answer = try await forged.answer(frames, by: office, 1) ?? []
+    let answer = try #require(try await forged.answer(frames, by: office, 1))
     #expect(!answer.contains { $0.type == ProvenPiece.type.rawValue })
+    // Who has a place hears all, and that there are no pieces.
+    try circle.vault(1).changing.wish(circle.id) { $0.added.insert(circle.card(3)) }
+    let again = try ForgedParcel(circle.world[3], to: circle.world[1])
+    let told = try #require(try await again.answer(frames, by: office, 1))
+    let end = try #require(told.last)
+    #expect(try end.type == PiecesEnd.type.rawValue && PiecesEnd.decode(end.bytes, limit: 512).refusal == .unavailable)
+    #expect(told.contains { $0.type == LifecycleItem.type.rawValue })
+  }
+
+  @Test func `what a peer is told it knows for a day, by the answer to that very parcel`() throws {
+    let knowledge = PeerKnowledge()
+    let listener = PeerKnowledge.Listener(
+      peer: try Digest([UInt8](repeating: 1, count: 32)), secret: try SecretID([UInt8](repeating: 1, count: 16)))
+    let day: Int64 = 86_400_000
+    knowledge.wrote(listener, 7, named: [1, 2, 3], told: [2])
+    knowledge.answered(listener, 6, lacked: [], said: [], saidAll: true, at: day)
+    #expect(knowledge.known(listener, at: day, within: day) == nil)
+    knowledge.answered(listener, 7, lacked: [2, 3], said: [4], saidAll: false, at: day)
+    #expect(knowledge.known(listener, at: day, within: day) == [1, 2, 4])
+    #expect(!knowledge.isUpToDate(listener, [1, 2], at: day, within: day))
+    knowledge.wrote(listener, 8, named: [1, 2, 3, 4], told: [3])
+    knowledge.answered(listener, 8, lacked: [3], said: [], saidAll: true, at: day)
+    #expect(knowledge.isUpToDate(listener, [1, 2, 3, 4], at: day, within: day))
+    #expect(!knowledge.isUpToDate(listener, [5], at: day, within: day))
+    #expect(knowledge.known(listener, at: 2 * day, within: day) == nil)
   }
 
   @Test func `frames that don't belong together are dropped`() throws {

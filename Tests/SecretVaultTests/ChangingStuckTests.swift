@@ -77,33 +77,59 @@ import VaultStore
   @Test func `a holder that was left out may be added again`() async throws {
     let circle = try await ChangingCircle()
     try await circle.meet()
-    try await circle.order(.remove("cleo"))
-    try await circle.settle([1, 0])
-    try await circle.agree(1)
-    try await circle.settle([0, 1, 2])
+    func remove() async throws {
+      try await circle.order(.remove("cleo"))
+      try await circle.settle([1, 0])
+      try await circle.agree(1)
+      try await circle.settle([0, 1, 2])
+    }
+    func add() async throws {
+      try await circle.order(.add("cleo"))
+      try await circle.settle([0])
+      try await circle.agree(2)
+      try await circle.settle([2, 0, 1])
+      try await circle.agree(1)
+      try await circle.settle([0, 1, 2])
+    }
+    try await remove()
     #expect(try circle.epochs(0) == [1] && circle.epochs(1) == [1] && circle.epochs(2) == [0])
-    try await circle.order(.add("cleo"))
-    try await circle.settle([0])
-    try await circle.agree(2)
-    try await circle.settle([2, 0, 1])
-    try await circle.agree(1)
-    try await circle.settle([0, 1, 2])
+    try await add()
     #expect(try circle.epochs(2).contains(2) && circle.epochs(0) == [2])
     #expect(try await circle.recovered(by: 2))
     // And once more: the key of the first time is wiped, and another one is told.
     try await circle.agree(2)
     try await circle.settle([2, 0, 1])
     #expect(try circle.epochs(2) == [2])
-    try await circle.order(.remove("cleo"))
-    try await circle.settle([1, 0])
-    try await circle.agree(1)
-    try await circle.settle([0, 1, 2])
-    try await circle.order(.add("cleo"))
-    try await circle.settle([0])
-    try await circle.agree(2)
-    try await circle.settle([2, 0, 1])
-    try await circle.agree(1)
-    try await circle.settle([0, 1, 2])
+    try await remove()
+    try await add()
     #expect(try circle.epochs(2).contains(4))
+  }
+
+  @Test func `older shares stay where the new one is damaged`() async throws {
+    let circle = try await ChangingCircle()
+    try await circle.order(.refresh)
+    try await circle.settle([1])
+    try await circle.agree(1)
+    try await circle.settle([0, 1, 2])
+    #expect(try circle.epochs(2) == [0, 1])
+    try circle.world.damageShares(of: circle.world[2])
+    try await circle.agree(2)
+    #expect(try circle.epochs(2) == [0, 1])
+  }
+
+  @Test func `whoever has dealt for a proposal deals no other way for it when it comes again`() async throws {
+    let circle = try await ChangingCircle()
+    try await circle.meet()
+    let proposal = try circle.proposal(by: 0)
+    for _ in 0..<2 {
+      try circle.take([.proposal(proposal)], by: 1)
+      try circle.decide(proposal, true, by: 1)
+      try await circle.advance(1)
+      // Its time is over, by a clock that is put right behind it.
+      circle.world.clock.turn(by: .seconds(2 * 86_400))
+      try await circle.advance(1)
+      circle.world.clock.turn(by: .seconds(-2 * 86_400))
+    }
+    #expect(try circle.count(.dealt, 1) == 1 && circle.count(.dealing, 1) == 0)
   }
 }

@@ -20,4 +20,14 @@ import Testing
     _ = try world[1].vault.changing.undoReplacement("ada")
     _ = try await world[0].vault.links.pingPeer("ben")
   }
+
+  @Test func `who was replaced by somebody that is no peer any more hears what a stranger hears`() async throws {
+    let world = try TestWorld(3)
+    try await world.prove()
+    let card = try PeerCard.parse(text: world[2].vault.core.ownIdentity().qrText)
+    _ = try world[1].vault.changing.replacePeer("ada", with: card)
+    _ = try world[1].vault.trust.removePeer("ada")
+    let heard = await refusal { try await world[0].vault.links.pingPeer("ben") }
+    #expect(heard?.reason == "ben has not imported your key")
+  }
 }

@@ -33,6 +33,16 @@ import WireCodec
     #expect(throws: WireError.self) { try RecoveryKit.decode(bytes, limit: RecoveryKit.byteLimit) }
   }
 
+  @Test func `its key is held against the vault's whole device id, not against what the kit says of itself`() throws {
+    let (home, other) = (try TestHome(), try TestHome())
+    _ = try home.makeDatabase()
+    _ = try other.makeDatabase()
+    let kit = try RecoveryKit(of: other.folders, passphrase: text("p"), at: 1, costLogarithm: 17)
+    let opened = try kit.open(text("p"), for: other.folders)
+    #expect(opened.count == 32)
+    #expect(throws: StoreError.wrongDevice) { _ = try kit.open(text("p"), for: home.folders) }
+  }
+
   @Test func `every length but its own is refused`() throws {
     let bytes = try sample().encoded()
     for count in bytes.indices {

@@ -48,7 +48,10 @@ extension Archive {
     try confirm(plan)
     // First the key: alone it is no vault. A vault without it would be one that doesn't open.
     try place.put(device, in: folders)
-    try restoration.commit()
+    do { try restoration.commit() } catch {
+      if try !folders.holdsVault() { try? place.takeBack(in: folders) }
+      throw error
+    }
     return plan
   }
 
@@ -63,7 +66,7 @@ extension Archive {
         hint: "name a backup as well: `vault backup restore FILE --kit KIT`")
     }
     guard try kit.isOf(folders) else { throw otherDevice("vault in \(folders.data)") }
-    let device = try opened(kit, kitPassphrase)
+    let device = try opened(kit, of: folders, kitPassphrase)
     let place = try DeviceKeyPlace(folders, for: device)
     guard place != .same else {
       throw VaultError(.refused, "the device key is in \(folders.state) already: there is nothing to put back")
@@ -78,9 +81,15 @@ extension Archive {
     return plan
   }
 
-  private static func opened(_ kit: RecoveryKit, _ passphrase: () throws -> SecretBytes) throws -> SecretBytes {
+  /// With folders its key must be that of their vault, whatever the kit says of itself.
+  private static func opened(
+    _ kit: RecoveryKit, of folders: VaultFolders? = nil, _ passphrase: () throws -> SecretBytes
+  ) throws -> SecretBytes {
     let given = try passphrase()
-    do throws(StoreError) { return try kit.open(given) } catch .wrongPassphrase {
+    do throws(StoreError) {
+      guard let folders else { return try kit.open(given) }
+      return try kit.open(given, for: folders)
+    } catch .wrongDevice { throw otherDevice("vault here") } catch .wrongPassphrase {
       throw VaultError(
         .wrongPassphrase, "the passphrase of the recovery kit is wrong",
         hint: "it is the one that was chosen when the kit was made, not the vault's")

@@ -15,10 +15,7 @@ extension Changing {
   func write(_ id: SecretID, to peer: PeerRecord) throws {
     guard let circle = try circles.circle(of: id), try mayWrite(to: peer) else { return }
     let now = environment.now()
-    let question = try ParcelQuestion(
-      objects: [invitation(id, peer.digest)].compactMap(\.self) + circles.told(circle),
-      known: circles.knowledge.known(.init(peer: peer.digest, secret: id), at: now, within: Self.parcelPause),
-      mayHear: circles.mayHear(peer.digest, of: id))
+    let question = try question(circle, to: peer)
     let listener = PeerKnowledge.Listener(peer: peer.digest, secret: id)
     guard !circles.knowledge.isUpToDate(listener, question.marks, at: now, within: Self.parcelPause) else { return }
     let number = try Self.number("vault/lifecycle-parcel/v1", id, question.marks)
@@ -31,6 +28,15 @@ extension Changing {
     if try post(question, number, about: id, to: peer) {
       circles.knowledge.wrote(listener, number, named: question.marks, told: question.toldMarks)
     }
+  }
+
+  private func question(_ circle: Circle, to peer: PeerRecord) throws -> ParcelQuestion {
+    let id = circle.header.id
+    return try ParcelQuestion(
+      objects: [invitation(id, peer.digest)].compactMap(\.self) + circles.told(circle),
+      known: circles.knowledge.known(
+        .init(peer: peer.digest, secret: id), at: environment.now(), within: Self.parcelPause),
+      mayHear: circles.mayHear(peer.digest, in: circle))
   }
 
   /// Asks holders by parcel for pieces of their fragments, as many of them as are missing and one more.
@@ -51,10 +57,7 @@ extension Changing {
       guard !earlier.contains(where: { !$0.isRead || isRecent($0, at: now, Self.parcelPause) }), try mayWrite(to: peer)
       else { continue }
       guard try endAndCount(earlier, to: peer) < Post.parcelsOfPeer else { continue }
-      var question = try ParcelQuestion(
-        objects: circles.told(circle),
-        known: circles.knowledge.known(.init(peer: peer.digest, secret: id), at: now, within: Self.parcelPause),
-        mayHear: circles.mayHear(peer.digest, of: id))
+      var question = try question(circle, to: peer)
       question.pieceCount = UInt32(clamping: circle.header.dispersal.stripeCount)
       if try post(question, number, about: id, to: peer) { asked.insert(peer.digest) }
     }
@@ -153,10 +156,8 @@ extension Changing {
     // Nothing secret comes back that isn't sealed to a receiving key, so the reply key isn't kept.
     let parcel = try envelope.seal(frames, from: identity, to: keys)
     return try database.addParcel(
-      ParcelRecord(
-        id: envelope.id, direction: .change, peer: peer.digest, secretID: id, createdAt: envelope.createdAt,
-        expiresAt: envelope.expiresAt, request: number, seed: envelope.seed.bytes, ways: post.usualWays()),
-      content: parcel, replySecret: nil)
+      envelope.record(.change, to: peer.digest, about: id, request: number, ways: post.usualWays()), content: parcel,
+      replySecret: nil)
   }
 }
 

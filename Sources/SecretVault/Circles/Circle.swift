@@ -138,8 +138,8 @@ struct Circle: Sendable {
     guard let known = proposals[proposal], let parent = epochs[known.parent] else { return nil }
     // Who leaves may deal what nobody can open: it counts only where too few stay.
     let kept = Set(known.rows.filter(\.isKept).map(\.index))
-    let counts = kept.count >= parent.scheme.threshold
-    let dealt = dealings(of: proposal).filter { !counts || kept.contains($0.key) }.sorted { $0.key < $1.key }
+    let tooFewStay = kept.count < parent.scheme.threshold
+    let dealt = dealings(of: proposal).filter { tooFewStay || kept.contains($0.key) }.sorted { $0.key < $1.key }
       .prefix(parent.scheme.threshold)
     guard dealt.count == parent.scheme.threshold, !changes.values.contains(where: { $0.name.proposal == proposal })
     else {

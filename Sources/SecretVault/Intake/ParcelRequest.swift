@@ -48,7 +48,8 @@ enum ParcelRequest: Hashable, Sendable {
     case LifecycleRequest.type.rawValue:
       let items = rest.prefix { $0.type == LifecycleItem.type.rawValue }
       let limits = LifecycleAnswerer.parcelLimits
-      guard items.count <= limits.objects, items.reduce(0, { $0 + $1.bytes.count }) <= limits.bytes + 16 * items.count
+      // Beside its object an item has 13 bytes.
+      guard items.count <= limits.objects, items.reduce(0, { $0 + $1.bytes.count }) <= limits.bytes + 13 * items.count
       else { throw .unexpectedMessage(LifecycleItem.type.rawValue) }
       let end = rest.dropFirst(items.count)
       guard let first = end.first, first.type == LifecycleEnd.type.rawValue else {

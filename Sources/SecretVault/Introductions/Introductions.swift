@@ -95,21 +95,25 @@ package final class Introductions: Room {
       if let peer = try database.peer(noiseKey: noiseKey) {
         return RecognisedDialler(peer: try directory.storedCard(peer).keys)
       }
-      if try isReplaced(noiseKey) { return .replaced }
-      guard usesIntroductions else { return nil }
-      let rows = try database.introductions(noiseKey: noiseKey, limit: RecognisedDialler.candidateLimit)
-      return RecognisedDialler(others: rows.compactMap { try? card(of: $0).keys })
+      if usesIntroductions {
+        let rows = try database.introductions(noiseKey: noiseKey, limit: RecognisedDialler.candidateLimit)
+        if let others = RecognisedDialler(others: rows.compactMap { try? card(of: $0).keys }) { return others }
+      }
+      return try isReplaced(noiseKey) ? .replaced : nil
     } catch {
       core.logFault("the trust list can't be read: \(error)")
       return nil
     }
   }
 
-  /// Whether this is the key of a card in whose place this device's user has put another one.
+  /// Whether this is the key of a card in whose place this device's user has put another one, which is trusted still or was replaced in its turn.
   private func isReplaced(_ noiseKey: [UInt8]) throws -> Bool {
-    try database.replacements().contains { replacement in
-      guard let card = try? PeerCard.decode(replacement.card, limit: PeerCard.byteLimit) else { return false }
-      return constantTimeEqual(card.keys.noise.span.bytes, noiseKey.span.bytes)
+    let replacements = try database.replacements()
+    return try replacements.contains { replacement in
+      guard let card = try? PeerCard.decode(replacement.card, limit: PeerCard.byteLimit),
+        constantTimeEqual(card.keys.noise.span.bytes, noiseKey.span.bytes)
+      else { return false }
+      return try database.peer(replacement.new) != nil || replacements.contains { $0.old == replacement.new }
     }
   }
 

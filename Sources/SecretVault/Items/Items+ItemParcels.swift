@@ -26,9 +26,7 @@ extension Items {
     let parcel = try envelope.seal(
       frames(of: record, request: request), from: identity, to: try directory.storedCard(peer).keys)
     // Without a secret: a request about one asks for its share, and there is a single one to a peer.
-    let row = ParcelRecord(
-      id: envelope.id, direction: .request, peer: peer.digest, createdAt: envelope.createdAt,
-      expiresAt: envelope.expiresAt, request: request, seed: envelope.seed.bytes, ways: post.usualWays())
+    let row = envelope.record(.request, to: peer.digest, request: request, ways: post.usualWays())
     _ = try database.addParcel(row, content: parcel, replySecret: nil)
     return ItemDelivery(item: summary, peer: peer.name, isKnown: false, isOnItsWay: true)
   }

@@ -1,4 +1,5 @@
 import PeerAuth
+import ShamirKit
 import Sodium
 package import VaultProtocol
 import VaultStore
@@ -93,11 +94,10 @@ extension Post {
     try Self.ownDirections.flatMap { try parcels($0, [.waiting]).filter(\.group.isEmpty) }
   }
 
-  /// Groups through which shares were asked for at `time` or later, without an answer yet, or how holders change.
+  /// Groups through which shares were asked for at `time` or later, or how holders change, without an answer yet.
   package func foldersAwaitingAnswers(since time: Int64) throws -> Set<[UInt8]> {
     let posted = try parcels(.request, [.posted]).filter { $0.delivery == nil && $0.secretID != nil }
-    // One answer leads to the next question, to all holders.
-    let asking = try posted + parcels(.change, [.posted, .answered])
+    let asking = try posted + parcels(.change, [.posted])
     return Set(asking.filter { $0.handedOver[.group] ?? 0 >= time }.map(\.group))
   }
 
@@ -283,10 +283,9 @@ extension Post {
     let earlier = try database.parcels(ofDelivery: entry.id).filter { $0.state == .answered }
     try database.removeParcels(earlier.map(\.id))
     _ = try database.addParcel(
-      ParcelRecord(
-        id: envelope.id, direction: .request, peer: peer.digest, secretID: entry.entry.secretID,
-        delivery: entry.id, group: folder, createdAt: envelope.createdAt, expiresAt: envelope.expiresAt,
-        request: request, seed: envelope.seed.bytes, ways: usualWays()),
+      envelope.record(
+        .request, to: peer.digest, about: entry.entry.secretID, delivery: entry.id, group: folder, request: request,
+        ways: usualWays()),
       content: parcel, replySecret: nil)
   }
 
@@ -336,6 +335,15 @@ struct ParcelEnvelope {
         frames: frames, from: sender, to: keys
       ).encoded()
     } catch { throw VaultError(.other, "a parcel can't be made: \(error)") }
+  }
+
+  func record(
+    _ direction: ParcelRecord.Direction, to peer: Digest, about secret: SecretID? = nil, delivery: Int64? = nil,
+    group: [UInt8] = [], request: UInt64, ways: ParcelRecord.Ways
+  ) -> ParcelRecord {
+    ParcelRecord(
+      id: id, direction: direction, peer: peer, secretID: secret, delivery: delivery, group: group,
+      createdAt: createdAt, expiresAt: expiresAt, request: request, seed: seed.bytes, ways: ways)
   }
 
   /// To which proofs in the request are bound.

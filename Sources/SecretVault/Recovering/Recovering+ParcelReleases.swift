@@ -120,10 +120,8 @@ extension Recovering {
       try Post.frame(PieceRequest(request: number, first: 0, count: UInt32(clamping: header.dispersal.stripeCount))),
     ]
     let parcel = try envelope.seal(frames, from: identity, to: keys)
-    let record = ParcelRecord(
-      id: envelope.id, direction: .request, peer: peer.digest, secretID: header.id,
-      createdAt: envelope.createdAt, expiresAt: envelope.expiresAt, request: number,
-      seed: envelope.seed.bytes, ways: post.usualWays())
+    let record = envelope.record(
+      .request, to: peer.digest, about: header.id, request: number, ways: post.usualWays())
     return try database.addParcel(record, content: parcel, replySecret: secret)
   }
 

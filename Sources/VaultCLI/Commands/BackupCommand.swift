@@ -155,6 +155,9 @@ struct BackupRestoreCommand: AsyncParsableCommand, UnlockingCommand {
       passphrase: { try passphrase.existing(console) },
       confirm: { plan in
         try confirm(plan, console)
+        console.warning(
+          "peers that you removed or replaced since then are trusted again, and deleted shares are back: see 'vault peer list'"
+        )
         try confirmGone(console)
       }, environment: composition.environment)
   }

@@ -58,6 +58,15 @@ package struct RecoveryKit: WireValue, Hashable, Sendable {
     try isOf(MasterKeyFile.read(folders.masterKeyPath).deviceID)
   }
 
+  /// The device key, if it is that of the vault in `folders`. Throws ``StoreError/wrongDevice`` if it isn't, whatever the kit says.
+  package func open(_ passphrase: borrowing SecretBytes, for folders: VaultFolders) throws(StoreError) -> SecretBytes {
+    let key = try open(passphrase)
+    guard try withSodium(try VaultKeys.deviceID(key)) == MasterKeyFile.read(folders.masterKeyPath).deviceID else {
+      throw .wrongDevice
+    }
+    return key
+  }
+
   /// Whether it says that it is of the device that made a backup.
   package func isOf(_ archive: BackupArchive) -> Bool { isOf(archive.device) }
 
@@ -114,6 +123,11 @@ package enum DeviceKeyPlace: Hashable, Sendable {
       default: throw error
       }
     }
+  }
+
+  /// Takes back what ``put(_:in:)`` has put where nothing was.
+  package func takeBack(in folders: VaultFolders) throws(StoreError) {
+    if self == .free { try FileNames.remove(folders.deviceKeyPath) }
   }
 
   /// Puts the key there, durably. The folders are there.

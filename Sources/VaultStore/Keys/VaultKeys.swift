@@ -38,7 +38,7 @@ package final class VaultKeys: Sendable {
   static func unlock(
     _ file: MasterKeyFile, _ folders: VaultFolders, passphrase: borrowing SecretBytes?
   ) throws(StoreError) -> VaultKeys {
-    let device = try deviceKey(of: file, folders)
+    let device = try existingDeviceKey(folders)
     return try unlock(file, folders, device: device, passphrase: passphrase)
   }
 

@@ -35,7 +35,7 @@ final class ChangingDrill {
   /// Orders that all shares are renewed, if nothing has come of it yet, and says yes to whatever is asked; until everybody has only a
   /// new share, or until `stop` says so. Commands may fail as long as somebody's program is down.
   func goOn(_ id: String, _ circumstances: String, until stop: () throws -> Bool = { false }) async throws {
-    try await bench.wait(upTo: 180, every: 200, for: "everybody to have a new share after \(circumstances)") {
+    try await bench.wait(upTo: 400, every: 200, for: "everybody to have a new share after \(circumstances)") {
       if try stop() || self.isOver(id) { return true }
       if try !StoredHome(self.peers[0]).hasProposal(id) {
         let outcome = try await self.peers[0].run("secret", "refresh", id)
