@@ -75,6 +75,23 @@ extension VaultTests {
       #expect(try world[0].vault.overview.secrets().map(\.id) == [id])
     }
 
+    @Test func `a restoration that fails behind the key leaves none`() async throws {
+      loseEverything()
+      let data = world[0].folders.data
+      let beside = String(data.prefix(upTo: try #require(data.lastIndex(of: "/"))))
+      // What was unpacked is gone in the last moment.
+      let failure = await refusal {
+        try restore { _ in
+          for file in files(below: beside, folders: true) where file.hasSuffix("master.key") { unlink(file) }
+          for file in files(below: beside, folders: true) where file != data && file.hasSuffix("/data") { remove(file) }
+        }
+      }
+      #expect(failure != nil && access(world[0].folders.deviceKeyPath, F_OK) != 0 && !world[0].folders.containsVault)
+      _ = try restore()
+      try world[0].restart()
+      #expect(try world[0].vault.overview.secrets().map(\.id) == [id])
+    }
+
     @Test func `a restoration that was killed behind the key goes on`() async throws {
       let key = try #require(contents(world[0].folders.deviceKeyPath))
       loseEverything()
