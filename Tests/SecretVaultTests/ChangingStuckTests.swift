@@ -63,6 +63,17 @@ import VaultStore
     #expect(try circle.known(0).pending.isEmpty)
   }
 
+  @Test func `what comes while a peer is being told is told next`() async throws {
+    let circle = try await ChangingCircle()
+    try await circle.meet()
+    let news = try circle.proposal(by: 1)
+    let heard = circle.listen(as: 2) { _ = try circle.take([.proposal(news)], by: 0) }
+    try await circle.vault(0).changing.pursue(circle.id, asksAll: true)
+    #expect(!heard.all.contains(.proposal))
+    try await circle.vault(0).changing.pursue(circle.id)
+    #expect(heard.all.contains(.proposal))
+  }
+
   @Test func `a no behind a yes takes back what was said`() async throws {
     let circle = try await ChangingCircle()
     try await circle.meet()

@@ -16,7 +16,7 @@ package final class Changing: Room {
   let consent: Consent
   let recovering: Recovering
   let post: Post
-  /// What was known here when each peer was told last.
+  /// How each peer was told last.
   private let told = Mutex<[PeerKnowledge.Listener: Telling]>([:])
 
   /// How many places of each peer this process has taken.
@@ -30,15 +30,15 @@ package final class Changing: Room {
   }
 
   private struct Telling {
-    /// What was known here when the peer was told last; nil if it never was.
-    var marks: Set<ObjectMark>?
+    /// What needs no telling again: the peer knows it by now, or can't be told for a while.
+    var marks: Set<ObjectMark> = []
     var failures = 0
     /// Milliseconds of the monotonic clock before which it isn't asked again.
     var notBefore = 0.0
 
     /// Whether there is news for the peer, or it may have some.
     func isDue(_ known: Set<ObjectMark>, at now: Double) -> Bool {
-      now >= notBefore || (marks != nil && marks != known)
+      now >= notBefore || !known.isSubset(of: marks)
     }
   }
 
@@ -179,13 +179,14 @@ package final class Changing: Room {
 
   private func exchange(_ id: SecretID, with peer: PeerRecord) async -> Bool {
     let listener = PeerKnowledge.Listener(peer: peer.digest, secret: id)
+    // What comes meanwhile, from others, isn't told yet.
+    let before = (try? marks(id)) ?? []
     do {
       var asker = try asker(id)
       asker.invitation = try invitation(id, peer.digest)
       let answer = try await links.ask(asker, of: try directory.recipient(peer))
-      let marks = try marks(id)
       let again = environment.monotonic() + Self.pauses.usual
-      told.withLock { $0[listener] = Telling(marks: marks, notBefore: again) }
+      told.withLock { $0[listener] = Telling(marks: answer.known ?? before, notBefore: again) }
       try endParcels(to: peer, about: id)
       if let known = answer.known { circles.knowledge.exchanged(listener, known, at: environment.now()) }
       return answer.isNews
@@ -194,7 +195,7 @@ package final class Changing: Room {
       told.withLock { told in
         var telling = told[listener] ?? Telling()
         if now >= telling.notBefore { telling.failures = min(telling.failures + 1, 16) }
-        telling.marks = try? marks(id)
+        telling.marks = before
         telling.notBefore = now + min(Self.pauses.longest, Self.pauses.first * Double(1 << (telling.failures - 1)))
         told[listener] = telling
       }

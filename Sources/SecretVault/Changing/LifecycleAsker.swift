@@ -24,7 +24,7 @@ struct LifecycleAsker: Asker {
   struct Answer: Sendable {
     /// Whether something was new here.
     let isNews: Bool
-    /// What the peer knows by now; nil if not all was said.
+    /// What the peer knows by now; nil if it may be told nothing.
     let known: Set<ObjectMark>?
     let request: UInt64
     let conversation: Conversation
@@ -54,12 +54,14 @@ struct LifecycleAsker: Asker {
     var known = mayHear ? Set(byMark.keys) : nil
     for object in try here({ () throws in try heard.objects.map { try $0.digest().mark } }) { known?.insert(object) }
     for object in objects {
-      guard isWanted.contains(try here { () throws in try object.digest().mark }), mayHear || object.kind == .header
-      else { continue }
+      let mark = try here { () throws in try object.digest().mark }
+      guard isWanted.contains(mark), mayHear || object.kind == .header else { continue }
       let bytes = try here { () throws in try object.encoded() }
       guard bytes.count <= room else {
-        known = nil
-        break
+        // The rest, in its order, when the peer is asked next.
+        room = 0
+        known?.remove(mark)
+        continue
       }
       room -= bytes.count
       try await conversation.send(LifecycleItem(request: request, kind: object.kind, bytes: bytes))

@@ -220,18 +220,22 @@ struct ChangingCircle {
   }
 
   /// From now on whoever asks `member` meets a program that wants all there is and says nothing. Returns what it gets.
-  func listen(as member: Int) -> Collected<LifecycleObject.Kind> {
+  /// `meanwhile` happens between each question and its answer.
+  func listen(
+    as member: Int, meanwhile: @escaping @Sendable () throws -> Void = {}
+  ) -> Collected<LifecycleObject.Kind> {
     let heard = Collected<LifecycleObject.Kind>()
     let vault = vault(member)
     world.network.serve(world[member].address) { transport in
-      try? await Self.listen(transport, as: vault, heard)
+      try? await Self.listen(transport, as: vault, heard, meanwhile)
       await transport.close()
     }
     return heard
   }
 
   private static func listen(
-    _ transport: any PeerTransport, as vault: Vault, _ heard: Collected<LifecycleObject.Kind>
+    _ transport: any PeerTransport, as vault: Vault, _ heard: Collected<LifecycleObject.Kind>,
+    _ meanwhile: () throws -> Void
   ) async throws {
     let session = try await PeerSession.answer(
       transport, identity: vault.core.identity, ownCard: try vault.core.ownCard()
@@ -241,6 +245,7 @@ struct ChangingCircle {
     _ = try await session.expect(Hello.self)
     try await session.send(Hello(services: PeerServiceKind.allCases))
     let question = try await session.expect(LifecycleRequest.self)
+    try meanwhile()
     try await session.send(LifecycleEnd(request: question.request, wanted: question.known))
     while true {
       let received = try await session.receive { MessageType.byteLimit($0, isPeer: true) }
