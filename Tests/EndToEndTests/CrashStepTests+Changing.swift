@@ -26,4 +26,38 @@ extension CrashStepTests {
       }
     }
   }
+
+  @Test("changing holders: the command that orders it", arguments: deeds)
+  func ordering(deed: Fault.Deed) async throws {
+    try await ChangingDrill.run { drill in
+      try await visit(deed, thinnedBy: 40) { fault in
+        let circumstances = "\(fault) of an order, VAULT_CRASH_SEED=\(Effort.seed)"
+        let id = try await drill.share()
+        let (outcome, trace) = try await FaultyRun(drill.peers[0], ["secret", "refresh", id], fault).end()
+        try drill.expectPlain(outcome)
+        try drill.check(id, circumstances)
+        try await drill.finish(id, by: drill.peers[1], circumstances)
+        return trace
+      }
+    }
+  }
+
+  @Test("changing holders: the command that agrees to it", arguments: deeds)
+  func agreeing(deed: Fault.Deed) async throws {
+    try await ChangingDrill.run { drill in
+      let bob = drill.peers[1]
+      try await visit(deed, thinnedBy: 40) { fault in
+        let circumstances = "\(fault) of a yes, VAULT_CRASH_SEED=\(Effort.seed)"
+        let id = try await drill.share()
+        try await drill.peers[0].run("secret", "refresh", id)
+        try await drill.bench.wait(for: "a question about \(id)") { try await !drill.waiting(id, bob).isEmpty }
+        let number = try #require(try await drill.waiting(id, bob).first)
+        let (outcome, trace) = try await FaultyRun(bob, ["requests", "approve", "\(number)"], fault).end()
+        try drill.expectPlain(outcome)
+        try drill.check(id, circumstances)
+        try await drill.finish(id, by: drill.peers[2], circumstances)
+        return trace
+      }
+    }
+  }
 }

@@ -58,6 +58,27 @@ import VaultStore
     #expect(try kinds(circle) == [] && circle.waiting(3).isEmpty)
   }
 
+  @Test func `what the user has agreed to take a share of is shown, and can be given up`() async throws {
+    let circle = try await invited()
+    #expect(try circle.vault(3).changing.statuses().isEmpty)
+    _ = try await circle.vault(3).consent.approveRequest(#require(circle.waiting(3).first).id)
+    #expect(try circle.vault(3).changing.statuses().map(\.secret.id) == [circle.id.description])
+    #expect(await refusal { try circle.vault(3).changing.cancel("letters") }?.code == .notFound)
+    try circle.vault(3).changing.cancel("letter")
+    #expect(try kinds(circle) == [] && circle.vault(3).changing.statuses().isEmpty)
+  }
+
+  @Test func `a place of which no share comes is forgotten after three months`() async throws {
+    let circle = try await invited()
+    _ = try await circle.vault(3).consent.approveRequest(#require(circle.waiting(3).first).id)
+    circle.world.clock.leap(by: .seconds(92 * 86_400))
+    try await circle.advance(3)
+    #expect(try !kinds(circle).isEmpty)
+    circle.world.clock.leap(by: .seconds(2 * 86_400))
+    try await circle.advance(3)
+    #expect(try kinds(circle) == [])
+  }
+
   @Test func `nobody is invited to what the user has deleted`() async throws {
     let circle = try await ChangingCircle(4, holders: [1, 2, 3])
     _ = try circle.vault(3).overview.delete("letter")

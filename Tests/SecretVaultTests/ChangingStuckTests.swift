@@ -1,3 +1,4 @@
+import Foundation
 import PeerAuth
 import ShamirKit
 import Sodium
@@ -72,6 +73,69 @@ import VaultStore
     #expect(!heard.all.contains(.proposal))
     try await circle.vault(0).changing.pursue(circle.id)
     #expect(heard.all.contains(.proposal))
+  }
+
+  @Test func `who is put back to a backup from before its own change erases its older share again`() async throws {
+    let circle = try await ChangingCircle()
+    try await circle.meet()
+    let ada = circle.world[0]
+    let (home, copy) = (circle.world.scratch.path + "/" + ada.name, circle.world.scratch.path + "/copy")
+    ada.vault.close()
+    try FileManager.default.copyItem(atPath: home, toPath: copy)
+    try ada.restart()
+    try await circle.order(.refresh)
+    try await circle.settle([1])
+    try await circle.agree(1)
+    try await circle.settle([0, 1, 2])
+    #expect(try circle.epochs(0) == [1])
+    ada.vault.close()
+    try FileManager.default.removeItem(atPath: home)
+    try FileManager.default.moveItem(atPath: copy, toPath: home)
+    try ada.restart()
+    #expect(try circle.epochs(0) == [0])
+    try await circle.meet()
+    #expect(try circle.epochs(0) == [1])
+  }
+
+  @Test func `a change that is given up at the last moment comes about, or doesn't`() async throws {
+    let circle = try await ChangingCircle()
+    try await circle.meet()
+    let proposal = try circle.proposal(by: 0)
+    let digest = try proposal.digest()
+    let name = LifecycleRecord.Name(.decision, digest)
+    try circle.decide(proposal, true, by: 0)
+    let objects = try circle.change(proposal, dealers: [0, 1], asker: 0)
+    try circle.take(Array(objects.dropLast()), by: 0)
+    try circle.vault(0).changing.cancel("letter")
+    // Another process had looked before.
+    _ = try circle.vault(0).circles.take(objects.suffix(1), of: circle.id, ifThere: (name, [1]))
+    #expect(try circle.count(.record, 0) == 0)
+    _ = try circle.vault(0).circles.take(objects.suffix(1), of: circle.id, ifThere: (name, [0]))
+    #expect(try circle.count(.record, 0) == 1)
+    #expect(await refusal { try circle.vault(0).changing.cancel("letter") }?.code == .notFound)
+  }
+
+  @Test func `who can't rebuild a fragment as another process is at it leaves that its file`() async throws {
+    let circle = try await ChangingCircle()
+    try await circle.meet()
+    let index = Int(try #require(circle.known(0).index(of: circle.card(2))))
+    try await circle.order(.replace("cleo", by: "dan"))
+    try await circle.agree(3)
+    try await circle.settle([3, 0, 1])
+    let database = circle.vault(3).core.database
+    let plan = circle.header.dispersal
+    let fragment = FragmentRecord(
+      partialOf: circle.id, index: index, byteCount: Int64(plan.fragmentByteCount),
+      trailerByteCount: Int64(try MerkleLayout(leafCount: plan.stripeCount).totalByteCount),
+      expiresAt: circle.world.clock.now + 86_400_000, headerDigest: circle.header.digest, source: circle.card(0))
+    let other = try database.openPartial(fragment, pieceByteCount: plan.pieceByteCount(0))
+    try await circle.agree(1)
+    try await circle.settle([0, 1, 3])
+    #expect(try circle.epochs(3) == [])
+    #expect(try database.fragment(of: circle.id, index: index)?.isComplete == false)
+    _ = consume other
+    try await circle.settle([3])
+    #expect(try circle.epochs(3) == [1])
   }
 
   @Test func `a no behind a yes takes back what was said`() async throws {

@@ -213,6 +213,13 @@ import Testing
           nextAttemptAt: 0, createdAt: 0))
     }
     #expect(try database.secrets(concerning: card, limit: 9) == [sampleID(2), sampleID(3)])
+    let given = try database.enqueue(
+      NewOutboxRecord(
+        recipient: card, kind: "deposit", secretID: sampleID(4), index: 1, payload: [1], hasFragment: false,
+        nextAttemptAt: 0, createdAt: 0))
+    #expect(try database.secrets(concerning: card, limit: 9).contains(sampleID(4)))
+    try database.cancelDelivery(given, reason: "given up")
+    #expect(try !database.secrets(concerning: card, limit: 9).contains(sampleID(4)))
     #expect(try database.secrets(concerning: card, limit: 1) == [sampleID(2)])
     #expect(try database.secrets(concerning: dealer, limit: 9).count == 4)
     #expect(try database.secrets(concerning: digest("nobody"), limit: 9) == [])

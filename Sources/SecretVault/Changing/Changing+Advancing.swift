@@ -96,14 +96,17 @@ extension Changing {
       guard let dealings = circle.possibleRecord(of: digest), try circles.decision(on: digest, of: id) == true else {
         continue
       }
-      _ = try circles.take([.record(try RecordName.sign(dealings, of: digest, by: identity))], of: id)
+      // The user may give it up at this moment, in another process.
+      _ = try circles.take(
+        [.record(try RecordName.sign(dealings, of: digest, by: identity))], of: id,
+        ifThere: (.init(.decision, digest), [1]))
     }
   }
 
   /// Forgets proposals whose time is over and under which nothing has come about.
   private func forgetExpired(_ id: SecretID) throws {
+    try circles.forgetInvitation(id, isRefused: isOver(id))
     guard let circle = try circles.circle(of: id) else { return }
-    try circles.forgetInvitation(id)
     var names: Set<LifecycleRecord.Name> = []
     for (digest, proposal) in circle.open where proposal.expiresAt <= environment.now() {
       names.insert(.init(.proposal, digest))
@@ -113,6 +116,12 @@ extension Changing {
       }
     }
     if !names.isEmpty { try database.changeLifecycle(ofSecret: id, removing: names) }
+  }
+
+  /// Whether it is long ago that this device has been named a place, and no share has come of it.
+  private func isOver(_ id: SecretID) throws -> Bool {
+    let began = try database.lifecycle(ofSecret: id).lazy.filter { $0.name.kind == .header }.map(\.addedAt).min()
+    return began.map { ReleaseConsent.sum($0, Self.replacingLifetime) <= environment.now() } ?? false
   }
 
   // MARK: - Taking over
@@ -223,7 +232,7 @@ extension Changing {
     // Held: this device is READY in it.
     guard own.count > 1, let complete = circle.held(own).last(where: { $0.holders != nil && circle.isComplete($0) }),
       let change = circle.changes[complete.digest], own.contains(where: { $0 < complete.number }),
-      try circles.decision(on: change.name.proposal, of: id) == true
+      try hasAgreed(to: change, of: id)
     else { return }
     // The one that stays must be sound.
     guard try circles.share(of: complete) != nil else { return }
@@ -237,6 +246,13 @@ extension Changing {
     names.insert(.init(.receivingKey, try AskTag.of(id)))
     try database.changeLifecycle(ofSecret: id, removing: names, erasingSharesBelow: Int64(complete.number))
     record(.oldSharesErased, secret: circle.header, detail: "change \(complete.number) is complete")
+  }
+
+  /// Whether this device's user wants a change that has come about. Of its own one that a backup knows nothing of only the record says so, which
+  /// is signed behind its yes alone.
+  private func hasAgreed(to change: Circle.Change, of id: SecretID) throws -> Bool {
+    try circles.decision(on: change.name.proposal, of: id)
+      ?? (change.record.proposal.asker.digest == identity.keys.digest)
   }
 
   // MARK: - Asking the user

@@ -17,8 +17,13 @@ extension Changing {
     _ index: UInt8, _ circle: Circle, _ proposal: Proposal
   ) async throws -> FragmentRecord? {
     let (header, asker) = (circle.header, proposal.asker.digest)
+    let isOpen = Mutex(false)
     do {
-      let rebuilt = try await rebuild(index, circle) { [self] in try openPartial(index, header, from: asker) }
+      let rebuilt = try await rebuild(index, circle) { [self] in
+        let partial = try openPartial(index, header, from: asker)
+        isOpen.withLock { $0 = true }
+        return partial
+      }
       switch rebuilt {
       case .done(let partial, _): return try complete(partial, header, from: asker)
       case .tooFew(_, let reached):
@@ -26,7 +31,8 @@ extension Changing {
         return nil
       }
     } catch {
-      try? database.discardPartial(of: header.id, index: Int(index))
+      // What somebody else is at is theirs.
+      if isOpen.withLock({ $0 }) { try? database.discardPartial(of: header.id, index: Int(index)) }
       throw error
     }
   }

@@ -143,8 +143,14 @@ extension Changing {
   }
 
   /// Gives up what this device's user has wanted of a secret, and what it has proposed: nobody's dealing counts for that any more.
+  ///
+  /// The same for what it has agreed to take a share of, as long as none is here.
   package func cancel(_ reference: String) throws {
-    let record = try directory.resolve(reference)
+    let record: SecretRecord
+    do { record = try directory.resolve(reference) } catch let error as VaultError where error.code == .notFound {
+      guard let id = try awaited(reference) else { throw error }
+      return try circles.forgetInvitation(id, isRefused: true)
+    }
     let circle = try circles.circle(of: record)
     var found = false
     if let wish = try circles.wish(for: record.id) {
@@ -159,11 +165,30 @@ extension Changing {
         ofSecret: record.id,
         adding: [LifecycleRecord(secretID: record.id, name: name, content: [0], addedAt: environment.now())],
         removing: [name])
+      // From here on no record can be made. One may have been, by another process.
+      guard try circles.circle(of: record).open[digest] != nil else {
+        try database.changeLifecycle(ofSecret: record.id, removing: [name])
+        throw VaultError(
+          .refused, "the change of \(directory.secretReference(record.id).name) has just come about",
+          hint: "see how far it is: vault status")
+      }
       found = true
     }
     guard found else {
       throw VaultError(.notFound, "no change of \(directory.secretReference(record.id).name) is under way here")
     }
+  }
+
+  /// A secret that isn't here yet, of which this device is to take a share.
+  private func awaited(_ reference: String) throws -> SecretID? {
+    let ids = try database.secretsWithLifecycle().filter { id in
+      guard try database.secret(id) == nil, try circles.hasAccepted(id) else { return false }
+      return try id.description == reference.lowercased() || circles.circle(of: id)?.header.description == reference
+    }
+    guard ids.count < 2 else {
+      throw VaultError(.ambiguous, "\(ids.count) secrets are named \(reference)", hint: "name one by its id: vault status")
+    }
+    return ids.first
   }
 
   // MARK: - Where it stands
@@ -210,7 +235,12 @@ extension Changing {
         hasOldShare: false, oldShares: [], formerThreshold: parent.scheme.threshold,
         problem: mistake(proposal, digest, circle))
     }
-    guard let (digest, change) = newest, let epoch = circle.epochs[digest] else { return nil }
+    guard let (digest, change) = newest, let epoch = circle.epochs[digest] else {
+      guard own.isEmpty, try circles.hasAccepted(id) else { return nil }
+      return ChangeStatus(
+        secret: secret, phase: .gathering(absent: [], unwilling: []), change: nil, request: nil,
+        hasOldShare: false, oldShares: [], formerThreshold: circle.header.scheme.threshold, problem: nil)
+    }
     let proposal = change.record.proposal
     let ready = Set(circle.ready(in: digest).keys)
     let missing = (epoch.holders ?? [:]).filter { !ready.contains($0.key) }

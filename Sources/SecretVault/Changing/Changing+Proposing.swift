@@ -136,7 +136,7 @@ extension Changing {
       adding: [
         try circles.row(.proposal(proposal), of: id),
         LifecycleRecord(secretID: id, name: .init(.decision, digest), content: [1], addedAt: environment.now()),
-      ], removing: [.init(.wish, try wishName(id))], ifThere: .init(.wish, try wishName(id)))
+      ], removing: [.init(.wish, try wishName(id))], ifThere: (.init(.wish, try wishName(id)), try wish.encoded()))
     guard try circles.circle(of: id)?.proposals[digest] != nil else { return [] }
     record(.changeProposed, secret: circle.header, detail: "\(threshold) of \(rows.count)")
     return []

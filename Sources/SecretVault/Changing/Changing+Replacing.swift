@@ -87,13 +87,16 @@ extension Changing {
 
   private static let replacingKey = "replaces"
 
+  /// Milliseconds for which a device asks for a lost one's places, and waits for the share of one that it has been named.
+  static let replacingLifetime = 3 * proposalLifetime
+
   /// Says that this device takes a lost one's place: from now on it asks peers by itself.
   package func setReplacing() throws {
-    let until = UInt64(clamping: environment.now() + 3 * Self.proposalLifetime)
+    let until = UInt64(clamping: environment.now() + Self.replacingLifetime)
     try database.setMeta(Self.replacingKey, to: (0..<8).map { UInt8(truncatingIfNeeded: until >> (56 - 8 * $0)) })
   }
 
-  /// For three months, or until it is said again.
+  /// For so long, or until it is said again.
   var isReplacing: Bool {
     let until = ((try? database.meta(Self.replacingKey)) ?? []).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     return UInt64(clamping: environment.now()) < until

@@ -78,8 +78,10 @@ package final class Circles: Room {
   }
 
   /// Keeps what fits to what is known of a secret, in one transaction. Returns whether something was new.
-  /// Throws ``ProtocolError`` if something contradicts what it follows from: then nothing of it is kept.
-  func take(_ objects: [LifecycleObject], of id: SecretID) throws -> Bool {
+  /// Throws ``ProtocolError`` if something contradicts what it follows from: then nothing of it is kept. Nor is it without the row `needed`.
+  func take(
+    _ objects: [LifecycleObject], of id: SecretID, ifThere needed: (name: LifecycleRecord.Name, content: [UInt8])? = nil
+  ) throws -> Bool {
     guard try isAgreed(id), let known = try circle(of: id) else { return false }
     var circle = known
     // What a record names that comes with it is kept even if it is late, or more than one may say: but only if the record holds.
@@ -91,7 +93,7 @@ package final class Circles: Room {
       added = try add(objects, to: &circle, named: Self.named(made))
     }
     guard !added.isEmpty else { return false }
-    try database.changeLifecycle(ofSecret: id, adding: added)
+    try database.changeLifecycle(ofSecret: id, adding: added, ifThere: needed)
     return true
   }
 

@@ -25,7 +25,8 @@ extension VaultDatabase {
         """
         SELECT id FROM secrets WHERE dealer = :card
         UNION SELECT secret_id AS id FROM introductions WHERE digest = :card
-        UNION SELECT secret_id AS id FROM outbox WHERE recipient = :card AND secret_id IS NOT NULL
+        UNION SELECT secret_id AS id FROM outbox
+          WHERE recipient = :card AND secret_id IS NOT NULL AND state NOT IN ('refused', 'cancelled')
         ORDER BY id LIMIT :limit
         """, db, ["card": card.blob, "limit": limit])
     }
@@ -55,20 +56,20 @@ extension VaultDatabase {
   /// Adds and removes rows about one secret, and erases shares of epochs below one, in one transaction. What is there
   /// already stays as it is. Throws ``StoreError/invalid(_:)`` if a row is too large, or there would be too many.
   ///
-  /// `unlessThere`, `ifThere`: if there is such a row, or none, nothing is changed.
+  /// `unlessThere`: if there is such a row, nothing is changed. `ifThere`: nor if there is none of that name, or its content is another by now.
   package func changeLifecycle(
     ofSecret id: SecretID, adding: [LifecycleRecord] = [], removing: Set<LifecycleRecord.Name> = [],
     erasingSharesBelow epoch: Int64? = nil, unlessThere name: LifecycleRecord.Name? = nil,
-    ifThere needed: LifecycleRecord.Name? = nil
+    ifThere needed: (name: LifecycleRecord.Name, content: [UInt8])? = nil
   ) throws(StoreError) {
     let wipes = epoch != nil || Self.hasReceivingKeys(removing)
     try mendFirst(id)
     try writeKeeping(wiping: wipes) { db, changed in
       guard try self.tombstone(id, db) == nil else { throw StoreError.notFound("the secret") }
       if name != nil || needed != nil {
-        let names = Set(try self.lifecycle(ofSecret: id, db).map(\.name))
-        if let name, names.contains(name) { return }
-        if let needed, !names.contains(needed) { return }
+        let rows = try self.lifecycle(ofSecret: id, db)
+        if rows.contains(where: { $0.name == name }) { return }
+        if let needed, !rows.contains(where: { $0.name == needed.name && $0.content == needed.content }) { return }
       }
       try self.change(id, adding: adding, removing: removing, db)
       if let epoch {
