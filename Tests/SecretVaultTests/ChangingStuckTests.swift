@@ -75,6 +75,52 @@ import VaultStore
     #expect(heard.all.contains(.proposal))
   }
 
+  @Test func `who couldn't be reached during a whole change hears of it from those who are done`() async throws {
+    let circle = try await ChangingCircle(5, threshold: 2, holders: [1, 2, 3, 4])
+    let everybody = Array(0...4)
+    try await circle.meet(everybody)
+    circle.world.set(.refuses, for: circle.world[4])
+    try await circle.order(.refresh)
+    try await circle.settle([1, 2, 3])
+    try await circle.agree(1)
+    for member in 0...3 {
+      try await circle.settle([0, 1, 2, 3])
+      if try circle.epochs(member) != [1] { try await circle.agree(member) }
+      #expect(try circle.epochs(member) == [1])
+    }
+    #expect(try circle.epochs(4) == [0])
+    circle.world.set(.none, for: circle.world[4])
+    circle.world.clock.advance(by: .seconds(3600))
+    for member in 0...3 { try await circle.vault(member).changing.pursueAll() }
+    try await circle.vault(4).changing.pursueAll()
+    #expect(try circle.epochs(4).contains(1))
+    for member in 0...3 {
+      #expect(try circle.vault(member).changing.secretsUnderWay().isEmpty)
+      #expect(try circle.known(member).ready(in: circle.known(member).newestComplete.digest).count == 5)
+    }
+  }
+
+  @Test func `who can't be reached for one secret isn't called for the next ones at once`() async throws {
+    let circle = try await ChangingCircle()
+    var others: [SecretID] = []
+    for _ in 0..<3 {
+      let report = try await circle.world.share(randomBytes(100), threshold: 2, to: [1, 2])
+      others.append(try #require(SecretID(named: report.id)))
+    }
+    let (network, ben) = (circle.world.network, circle.world[1].address)
+    func calls(_ ids: [SecretID]) async throws -> Int {
+      network.resetCounts()
+      for id in ids { try await circle.vault(0).changing.pursue(id, asksAll: true) }
+      return network.dialled.count { $0 == ben.description }
+    }
+    circle.world.set(.refuses, for: circle.world[1])
+    #expect(try await calls([circle.id]) > 0)
+    #expect(try await calls(others) == 0)
+    circle.world.set(.none, for: circle.world[1])
+    circle.world.clock.advance(by: .seconds(60))
+    #expect(try await calls(others) >= others.count)
+  }
+
   @Test func `who is put back to a backup from before its own change erases its older share again`() async throws {
     let circle = try await ChangingCircle()
     try await circle.meet()

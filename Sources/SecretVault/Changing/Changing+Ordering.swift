@@ -186,7 +186,8 @@ extension Changing {
       return try id.description == reference.lowercased() || circles.circle(of: id)?.header.description == reference
     }
     guard ids.count < 2 else {
-      throw VaultError(.ambiguous, "\(ids.count) secrets are named \(reference)", hint: "name one by its id: vault status")
+      throw VaultError(
+        .ambiguous, "\(ids.count) secrets are named \(reference)", hint: "name one by its id: vault status")
     }
     return ids.first
   }

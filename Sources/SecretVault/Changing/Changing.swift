@@ -19,6 +19,10 @@ package final class Changing: Room {
   /// How each peer was told last.
   private let told = Mutex<[PeerKnowledge.Listener: Telling]>([:])
 
+  /// Who couldn't be reached on account of one secret isn't called for another one right after it: a peer that lets callers wait holds up
+  /// no more than its part of the time.
+  private let unreached = Mutex<[Digest: (secret: SecretID, until: Double, failure: LinkFailure)]>([:])
+
   /// How many places of each peer this process has taken.
   private let placesTaken = Mutex<[Digest: Int]>([:])
 
@@ -36,9 +40,9 @@ package final class Changing: Room {
     /// Milliseconds of the monotonic clock before which it isn't asked again.
     var notBefore = 0.0
 
-    /// Whether there is news for the peer, or it may have some.
-    func isDue(_ known: Set<ObjectMark>, at now: Double) -> Bool {
-      now >= notBefore || !known.isSubset(of: marks)
+    /// Whether there is news for the peer that it may get now, or it may have some itself.
+    func isDue(_ known: Set<ObjectMark>, at now: Double, mayHaveNews: Bool) -> Bool {
+      !known.isSubset(of: marks) || (now >= notBefore && (mayHaveNews || failures > 0))
     }
   }
 
@@ -141,12 +145,29 @@ package final class Changing: Room {
   /// Whether something is still to be done about a secret's holders.
   private func isUnderWay(_ id: SecretID) throws -> Bool {
     guard let circle = try circles.circle(of: id), try database.secret(id) != nil else { return true }
+    return try isUnderWay(circle) || leavesUntold(circle)
+  }
+
+  private func isUnderWay(_ circle: Circle) throws -> Bool {
     if !circle.open.isEmpty || !circle.pending.isEmpty { return true }
-    let own = try circles.ownEpochs(id)
+    let own = try circles.ownEpochs(circle.header.id)
     let isAwaited = circle.epochs.values.contains { epoch in
       epoch.number > own.max() ?? 0 && epoch.holders?.values.contains(identity.keys.digest) == true
     }
-    return try own.count > 1 || isAwaited || circles.wish(for: id) != nil
+    return try own.count > 1 || isAwaited || circles.wish(for: circle.header.id) != nil
+  }
+
+  /// Whether a holder of what is complete couldn't be told of it yet: it may know nothing of it, and then it asks nobody.
+  private func leavesUntold(_ circle: Circle) throws -> Bool {
+    let newest = circle.newestComplete
+    let ready = circle.ready(in: newest.digest)
+    let untold = told.withLock { told in
+      (newest.holders ?? [:]).filter { index, card in
+        (told[.init(peer: card, secret: circle.header.id)]?.failures ?? (ready[index] == nil ? 1 : 0)) > 0
+      }
+    }
+    if untold.isEmpty { return false }
+    return try candidates(circle, asksAll: false).contains { untold.values.contains($0.digest) }
   }
 
   /// Asks whoever may know more of a secret's holders. Returns whether something new came.
@@ -156,10 +177,13 @@ package final class Changing: Room {
       guard try circles.isAgreed(id), let circle = try circles.circle(of: id) else { return false }
       let peers = try candidates(circle, asksAll: asksAll)
       let marks = try marks(id)
+      let isUnderWay = try isUnderWay(circle)
       let now = environment.monotonic()
       let due = peers.filter { peer in
         asksAll
-          || told.withLock { $0[PeerKnowledge.Listener(peer: peer.digest, secret: id)]?.isDue(marks, at: now) ?? true }
+          || told.withLock { told in
+            told[.init(peer: peer.digest, secret: id)]?.isDue(marks, at: now, mayHaveNews: isUnderWay) ?? true
+          }
       }
       let news = await limitedConcurrency(due, limit: Self.concurrency) { [self] peer in
         await exchange(id, with: peer)
@@ -181,10 +205,15 @@ package final class Changing: Room {
     let listener = PeerKnowledge.Listener(peer: peer.digest, secret: id)
     // What comes meanwhile, from others, isn't told yet.
     let before = (try? marks(id)) ?? []
+    let began = environment.monotonic()
     do {
+      if let last = unreached.withLock({ $0[peer.digest] }), last.secret != id, began < last.until {
+        throw last.failure
+      }
       var asker = try asker(id)
       asker.invitation = try invitation(id, peer.digest)
       let answer = try await links.ask(asker, of: try directory.recipient(peer))
+      unreached.withLock { $0[peer.digest] = nil }
       let again = environment.monotonic() + Self.pauses.usual
       told.withLock { $0[listener] = Telling(marks: answer.known ?? before, notBefore: again) }
       try endParcels(to: peer, about: id)
@@ -194,13 +223,17 @@ package final class Changing: Room {
       let now = environment.monotonic()
       told.withLock { told in
         var telling = told[listener] ?? Telling()
-        if now >= telling.notBefore { telling.failures = min(telling.failures + 1, 16) }
+        if telling.failures == 0 || now >= telling.notBefore { telling.failures = min(telling.failures + 1, 16) }
         telling.marks = before
         telling.notBefore = now + min(Self.pauses.longest, Self.pauses.first * Double(1 << (telling.failures - 1)))
         told[listener] = telling
       }
       environment.log.debug("\(peer.name) \(VaultCore.words(error)) about the holders of secret \(id)")
-      guard (error as? LinkFailure)?.isOfLine == true else { return false }
+      guard let failure = error as? LinkFailure, failure.isOfLine else { return false }
+      unreached.withLock { unreached in
+        if let last = unreached[peer.digest], began < last.until { return }
+        unreached[peer.digest] = (id, now + max(Self.pauses.first, 10 * (now - began)), failure)
+      }
       do { try await offPool { [self] in try write(id, to: peer) } } catch {
         core.logFault("nothing can be written to \(peer.name) about a secret's holders: \(VaultError(error).reason)")
       }

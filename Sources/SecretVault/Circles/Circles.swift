@@ -11,7 +11,7 @@ package final class Circles: Room {
   let introductions: Introductions
   let knowledge = PeerKnowledge()
   private let verified = Mutex<[SecretID: (names: [LifecycleRecord.Name], circle: Circle)]>([:])
-  private static let cacheLimit = 64
+  private static let cacheLimit = 512
 
   init(_ core: VaultCore, _ directory: Directory, _ introductions: Introductions) {
     self.core = core

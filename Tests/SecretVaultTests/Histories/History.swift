@@ -1,4 +1,5 @@
 import Foundation
+import PeerAuth
 import ShamirKit
 import Sodium
 import Testing
@@ -20,6 +21,11 @@ final class History {
   /// Nobody hears of these for now.
   private var away: Set<Int> = []
   private var lost: Set<Int> = []
+  /// Lost devices in whose place others have been put.
+  private var replaced: Set<Int> = []
+  /// Carries parcels, in every other history; sometimes nothing else gets through.
+  private let office: ParcelOffice?
+  private var isCutOff = false
   /// Older copies of devices' folders, and the epochs of which they have shares.
   private var copies: [Int: (path: String, epochs: Set<Digest>)] = [:]
   /// The proposals that each person has made or said yes to.
@@ -34,8 +40,10 @@ final class History {
     let threshold = Int.random(in: 2...(holders - 2), using: &random)
     liar = Bool.random(using: &random) ? Int.random(in: 1..<holders, using: &random) : nil
     circle = try await ChangingCircle(count, threshold: threshold, holders: Array(1..<holders), byteCount: 5000)
+    office = Bool.random(using: &random) ? try ParcelOffice(circle.world) : nil
     story.append(
-      "\(threshold) of \(holders), and \(count - holders) more; \(liar.map { "\($0) lies" } ?? "nobody lies")")
+      "\(office == nil ? "" : "by parcel, too: ")\(threshold) of \(holders), and \(count - holders) more; \(liar.map { "\($0) lies" } ?? "nobody lies")"
+    )
     try look()
   }
 
@@ -61,7 +69,7 @@ final class History {
   }
 
   private func step() async throws {
-    switch Int.random(in: 0..<20, using: &random) {
+    switch Int.random(in: 0..<22, using: &random) {
     case 0..<4: if let member = holding().first { try await order(by: member) }
     case 4..<9: for member in present().prefix(4) { try await decide(member) }
     case 9..<12: try await exchange(Array(present().prefix(Int.random(in: 2...5, using: &random))))
@@ -70,6 +78,7 @@ final class History {
     case 15: try await passAMonth()
     case 16: loseDevice()
     case 17, 18: try copyOrRestore()
+    case 19, 20: try await replaceDevice()
     default: try lie()
     }
   }
@@ -130,9 +139,11 @@ final class History {
   private func exchange(_ members: [Int]) async throws {
     story.append("\(members) exchange")
     for member in members {
-      try await circle.vault(member).changing.pursue(id)
+      let changing = circle.vault(member).changing
+      if changing.isReplacing { _ = try await changing.regain() } else { try await changing.pursue(id) }
       try giveUpUnsound(member)
     }
+    try await office?.round(members)
   }
 
   /// Two propose without knowing of each other.
@@ -145,11 +156,16 @@ final class History {
   }
 
   private func restoreLine(to member: Int) {
-    world.set(away.contains(member) || lost.contains(member) ? .refuses : .none, for: world[member])
+    world.set(isCutOff || away.contains(member) || lost.contains(member) ? .refuses : .none, for: world[member])
   }
 
   /// Somebody leaves for long, or comes back, or has a bad line.
   private func comeOrGo() {
+    if office != nil, Int.random(in: 0..<3, using: &random) == 0 {
+      isCutOff.toggle()
+      story.append(isCutOff ? "only parcels get through" : "lines are open again")
+      return everybody.forEach(restoreLine)
+    }
     if let back = away.sorted().randomElement(using: &random), Bool.random(using: &random) {
       story.append("\(back) is back")
       away.remove(back)
@@ -183,6 +199,31 @@ final class History {
     restoreLine(to: member)
   }
 
+  /// Whoever has lost a device has another one, and friends put it in the lost one's place.
+  private func replaceDevice() async throws {
+    let free = present().filter { ledger.held[$0, default: []].isEmpty && !circle.vault($0).changing.isReplacing }
+    guard let old = lost.subtracting(replaced).sorted().first, let new = free.first else { return }
+    replaced.insert(old)
+    let friends = present().filter { $0 != new && Int.random(in: 0..<4, using: &random) > 0 }
+    story.append("\(friends) put \(new) in the place of \(old)")
+    let device = circle.vault(new)
+    let newCard = try PeerCard.parse(text: device.core.ownIdentity().qrText)
+    for friend in friends {
+      try await allowing([.notFound]) {
+        _ = try circle.vault(friend).trust.removePeer(card(new).description)
+        _ = try circle.vault(friend).changing.replacePeer(card(old).description, with: newCard)
+      }
+    }
+    try device.changing.setReplacing()
+    for friend in friends { _ = try? await device.links.pingPeer(card(friend).description) }
+    try await exchange([new])
+  }
+
+  private func reopen(_ member: Int) throws {
+    try world[member].restart()
+    try office?.open(to: member)
+  }
+
   private func copyOrRestore() throws {
     let place = world.scratch.path + "/copy-"
     if let (member, copy) = copies.filter({ honest.contains($0.key) }).min(by: { $0.key < $1.key }) {
@@ -192,14 +233,14 @@ final class History {
       world[member].vault.close()
       try FileManager.default.removeItem(atPath: home(of: member))
       try FileManager.default.moveItem(atPath: copy.path, toPath: home(of: member))
-      try world[member].restart()
+      try reopen(member)
       return ledger.strike(member, leaving: copy.epochs)
     }
     guard let member = present().first else { return }
     story.append("\(member) is copied")
     world[member].vault.close()
     try FileManager.default.copyItem(atPath: home(of: member), toPath: place + "\(member)-\(story.count)")
-    try world[member].restart()
+    try reopen(member)
     copies[member] = (place + "\(member)-\(story.count)", ledger.held[member] ?? [])
   }
 
@@ -246,6 +287,7 @@ final class History {
   private func end() async throws {
     story.append("everybody comes together")
     away = []
+    isCutOff = false
     for member in everybody { restoreLine(to: member) }
     for _ in 0..<3 {
       world.clock.advance(by: .seconds(7200))

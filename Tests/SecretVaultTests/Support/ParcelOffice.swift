@@ -22,11 +22,15 @@ final class ParcelOffice: Sendable {
     folders = try world.members.map { member in
       try #require(bytes(hexadecimal: try member.vault.core.groupFolders.create()))
     }
-    for (member, folder) in zip(world.members, folders) {
-      member.vault.post.knowGroup(Self.group, folder: folder)
-      for other in world.members {
-        try member.vault.post.noteMailbox(other.vault.post.ownMailboxTag(group: Self.group), folder: folder)
-      }
+    for member in folders.indices { try open(to: member) }
+  }
+
+  /// A member's program comes to know its folder and everybody's mailbox: at first, and whenever it has started anew.
+  func open(to member: Int) throws {
+    let post = world[member].vault.post
+    post.knowGroup(Self.group, folder: folders[member])
+    for other in world.members {
+      try post.noteMailbox(other.vault.post.ownMailboxTag(group: Self.group), folder: folders[member])
     }
   }
 
@@ -71,13 +75,14 @@ final class ParcelOffice: Sendable {
     }
   }
 
-  /// Everybody posts, takes, answers, and gets the answers.
-  func round() async throws {
-    for member in folders.indices { try post(by: member) }
-    for member in folders.indices { try take(by: member) }
-    for member in folders.indices { _ = try await world[member].vault.answering.answerParcels() }
-    for member in folders.indices { try post(by: member) }
-    for member in folders.indices { try take(by: member) }
+  /// Everybody posts, takes, answers, and gets the answers; or only these.
+  func round(_ members: [Int]? = nil) async throws {
+    let members = members ?? Array(folders.indices)
+    for member in members { try post(by: member) }
+    for member in members { try take(by: member) }
+    for member in members { _ = try await world[member].vault.answering.answerParcels() }
+    for member in members { try post(by: member) }
+    for member in members { try take(by: member) }
   }
 
   /// Recovers on a member's device, as with `--wait`, while the office is open.
