@@ -18,6 +18,8 @@ final class History {
   private let liar: Int?
   private var random: SplitMix
   private(set) var ledger = Ledger()
+  /// Devices that hold shares in the place of lost ones.
+  private(set) var regained = 0
   /// Nobody hears of these for now.
   private var away: Set<Int> = []
   private var lost: Set<Int> = []
@@ -294,6 +296,7 @@ final class History {
       for member in present() { try await decide(member, alwaysAgrees: true) }
       try look()
     }
+    regained = honest.count { circle.vault($0).changing.isReplacing && ledger.held[$0]?.isEmpty == false }
     guard let epoch = ledger.open(to: honest).first,
       let member = honest.sorted().first(where: { ledger.held[$0]?.contains(epoch.digest) == true })
     else { return }

@@ -15,19 +15,25 @@ import Testing
     async throws
   {
     let start = Self.seed ?? UInt64.random(in: 1...UInt64(UInt32.max))
-    let played = await limitedConcurrency(Array(0..<Self.count), limit: 3) { number -> (changes: Int, erased: Int) in
+    let played = await limitedConcurrency(Array(0..<Self.count), limit: 3) {
+      number -> (changes: Int, erased: Int, regained: Int) in
       let seed = start + UInt64(number)
       do {
         let history = try await History(seed: seed)
         try await history.play(14)
-        return (history.ledger.changes, history.ledger.erased)
+        return (history.ledger.changes, history.ledger.erased, history.regained)
       } catch {
         Issue.record(error, "history \(seed)")
-        return (0, 0)
+        return (0, 0, 0)
       }
     }
-    let (changes, erased) = played.reduce((0, 0)) { ($0.0 + $1.changes, $0.1 + $1.erased) }
-    print("\(Self.count) histories from \(start) on: \(changes) changes of holders, \(erased) shares erased")
+    let (changes, erased, regained) = played.reduce((0, 0, 0)) {
+      ($0.0 + $1.changes, $0.1 + $1.erased, $0.2 + $1.regained)
+    }
+    print(
+      "\(Self.count) histories from \(start) on: \(changes) changes of holders, \(erased) shares erased, \(regained) new devices in lost ones' places"
+    )
+    #expect(Self.count < 100 || regained > 0)
     #expect(Self.count < 10 || (changes > Self.count / 2 && erased > Self.count / 2))
   }
 }
