@@ -202,7 +202,8 @@ struct SecretCancelCommand: OpenedCommand {
     abstract: "Give up a change that you have wanted.",
     discussion: """
       Nothing comes of it any more, whoever agrees. A change whose new shares are out
-      can't be taken back: make another one.
+      can't be taken back: make another one. Where this device has agreed to take a
+      share and has none yet, it takes none.
 
       Example: vault secret cancel "house keys"
       """)
@@ -215,7 +216,7 @@ struct SecretCancelCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     try vault.changing.cancel(secret)
-    console.note("the change is given up")
+    console.note("it is given up")
     if console.json { try console.result(["secret": .string(secret)]) }
   }
 }
