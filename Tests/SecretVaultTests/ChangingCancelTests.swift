@@ -91,7 +91,66 @@ import VaultStore
     #expect(try await circle.recovered(by: 4))
   }
 
+  @Test func `a lost one's place that was given up isn't taken again because peers name it again`() async throws {
+    let circle = try await ChangingCircle()
+    circle.world.set(.refuses, for: circle.world[0])
+    try replace(circle, by: 3)
+    try await regain(circle, by: 3)
+    #expect(try circle.vault(3).circles.hasAccepted(circle.id))
+    try circle.vault(3).changing.cancel(circle.id.description)
+    _ = try await circle.vault(3).changing.regain()
+    #expect(try circle.rows(3).map(\.name.kind) == [.decision])
+  }
+
+  @Test func `a yes can be taken back as long as a delay keeps it from being dealt`() async throws {
+    let circle = try await ChangingCircle()
+    try await circle.meet()
+    _ = try circle.vault(1).consent.setReleasePolicy(.delay(3 * 86_400_000), of: circle.id.description)
+    try await circle.order(.refresh)
+    try await circle.settle([1])
+    let request = try #require(circle.waiting(1).first)
+    _ = try await circle.vault(1).consent.approveRequest(request.id)
+    circle.world.clock.leap(by: .seconds(2 * 86_400))
+    _ = try circle.vault(1).consent.refuseRequest(request.id)
+    circle.world.clock.leap(by: .seconds(2 * 86_400))
+    try await circle.advance(1)
+    #expect(try circle.known(1).dealings.values.allSatisfy { $0.dealing.keys.digest != circle.card(1) })
+  }
+
+  @Test func `a no that comes between reading a yes and dealing counts`() async throws {
+    let circle = try await ChangingCircle()
+    try await circle.meet()
+    let proposal = try circle.proposal(by: 0)
+    try circle.take([.proposal(proposal)], by: 1)
+    try circle.decide(proposal, true, by: 1)
+    let made = try circle.dealing(proposal, by: 1)
+    let row = try circle.vault(1).circles.row(.dealing(made.dealing, boxes: made.boxes), of: circle.id)
+    let name = try LifecycleRecord.Name(.decision, proposal.digest())
+    try circle.decide(proposal, false, by: 1)
+    try circle.vault(1).core.database.changeLifecycle(ofSecret: circle.id, adding: [row], ifThere: (name, [1]))
+    try await circle.advance(1)
+    #expect(try circle.count(.dealing, 1) == 0)
+  }
+
   // MARK: - Once only
+
+  @Test func `two processes make one record of a proposal`() async throws {
+    let circle = try await ChangingCircle()
+    try await circle.meet()
+    let proposal = try circle.proposal(by: 0)
+    let made = try [0, 1, 2].map { try circle.dealing(proposal, by: $0) }
+    try circle.decide(proposal, true, by: 0)
+    try circle.take([.proposal(proposal)] + made.prefix(2).map { .dealing($0.dealing, boxes: $0.boxes) }, by: 0)
+    let other = try circle.world[0].opened()
+    try await other.changing.advance(circle.id)
+    #expect(try circle.count(.record, 0) == 1)
+    // This one had seen other dealings.
+    let late = try circle.record(proposal, made.suffix(2).map(\.dealing), by: 0)
+    let row = try circle.vault(0).circles.row(late, of: circle.id)
+    let name = try LifecycleRecord.Name(.decision, proposal.digest())
+    try circle.vault(0).core.database.changeLifecycle(ofSecret: circle.id, adding: [row], ifThere: (name, [1]))
+    #expect(try circle.count(.record, 0) == 1)
+  }
 
   @Test func `two processes propose once what was wanted once`() async throws {
     let circle = try await ChangingCircle()

@@ -110,6 +110,28 @@ import VaultStore
     #expect(try circle.known(0).changes.count == 1 && circle.count(.record, 0) == 1)
   }
 
+  @Test func `a record that others have completed isn't barred by another one of its proposal`() async throws {
+    let circle = try await ChangingCircle()
+    try await circle.meet()
+    let proposal = try circle.proposal(by: 1)
+    let made = try [0, 1, 2].map { try circle.dealing(proposal, by: $0) }
+    try circle.take([.proposal(proposal)] + made.map { .dealing($0.dealing, boxes: $0.boxes) }, by: 0)
+    let first = try circle.record(proposal, Array(made.prefix(2)).map(\.dealing), by: 1)
+    let second = try circle.record(proposal, Array(made.suffix(2)).map(\.dealing), by: 1)
+    #expect(try circle.take([first], by: 0))
+    let ready = try proposal.rows.map { row in
+      let member = try #require((0...2).first { circle.card($0) == row.joining.keys.digest })
+      return try circle.ready(member, row.index, in: second.digest())
+    }
+    #expect(try !circle.take([second] + ready.dropLast(), by: 0))
+    #expect(try circle.take([second] + ready, by: 0))
+    for _ in 0..<2 {
+      #expect(try circle.known(0).changes.count == 2)
+      #expect(try circle.known(0).newestComplete.digest == second.digest())
+      try circle.world[0].restart()
+    }
+  }
+
   @Test func `who finds a bad box names its dealer and takes nothing over, and the others go on`() async throws {
     let circle = try await ChangingCircle()
     try await circle.meet()

@@ -41,7 +41,7 @@ import VaultStore
     _ = try await circle.say([header(circle)], by: 0, to: 3)
     #expect(try circle.waiting(3).map(\.id) == [first.id])
     circle.world.clock.leap(by: .seconds(8 * 86_400))
-    try await circle.advance(3)
+    try circle.vault(3).changing.forgetPlace(circle.id)
     #expect(try kinds(circle) == [] && circle.waiting(3).isEmpty)
     _ = try await circle.say([header(circle)], by: 0, to: 3)
     #expect(try kinds(circle) == [.header])
@@ -65,18 +65,69 @@ import VaultStore
     #expect(try circle.vault(3).changing.statuses().map(\.secret.id) == [circle.id.description])
     #expect(await refusal { try circle.vault(3).changing.cancel("letters") }?.code == .notFound)
     try circle.vault(3).changing.cancel("letter")
-    #expect(try kinds(circle) == [] && circle.vault(3).changing.statuses().isEmpty)
+    #expect(try kinds(circle) == [.decision] && circle.vault(3).changing.statuses().isEmpty)
+    // Its user may be asked again, and say yes then.
+    circle.world.clock.leap(by: .seconds(2 * 86_400))
+    _ = try await circle.say([header(circle)], by: 0, to: 3)
+    _ = try await circle.vault(3).consent.approveRequest(#require(circle.waiting(3).first).id)
+    #expect(try circle.vault(3).circles.hasAccepted(circle.id) && !circle.vault(3).circles.hasGivenUp(circle.id))
+  }
+
+  @Test func `what one peer's invitation was accepted for stays if another one's is refused, and goes with all`()
+    async throws
+  {
+    let circle = try await invited()
+    func invite(by member: Int) async throws {
+      _ = try await circle.say([header(circle)], by: member, to: 3)
+    }
+    try await invite(by: 1)
+    let requests = try circle.waiting(3)
+    #expect(requests.count == 2)
+    _ = try await circle.vault(3).consent.approveRequest(requests[0].id)
+    _ = try circle.vault(3).consent.refuseRequest(requests[1].id)
+    #expect(try circle.vault(3).circles.hasAccepted(circle.id))
+    circle.world.clock.leap(by: .seconds(2 * 86_400))
+    #expect(try circle.vault(3).circles.hasAccepted(circle.id))
+    try circle.vault(3).changing.cancel("letter")
+    #expect(try kinds(circle) == [.decision])
+  }
+
+  @Test func `a place that is given up while somebody still asks about it is given up`() async throws {
+    let circle = try await invited()
+    _ = try await circle.vault(3).consent.approveRequest(#require(circle.waiting(3).first).id)
+    let other = RequestRecord(
+      kind: .change, peer: circle.card(1), secretID: circle.id, headerDigest: circle.header.digest,
+      askedAt: circle.world.clock.now, endsAt: circle.world.clock.now + 86_400_000)
+    _ = try circle.vault(3).core.database.changeRequest(
+      .change, of: circle.card(1), secret: circle.id, at: circle.world.clock.now
+    ) { row, _ in row = other }
+    #expect(try circle.waiting(3).count == 1)
+    try circle.vault(3).changing.cancel("letter")
+    #expect(try kinds(circle) == [.decision] && circle.waiting(3).isEmpty)
   }
 
   @Test func `a place of which no share comes is forgotten after three months`() async throws {
     let circle = try await invited()
     _ = try await circle.vault(3).consent.approveRequest(#require(circle.waiting(3).first).id)
     circle.world.clock.leap(by: .seconds(92 * 86_400))
-    try await circle.advance(3)
+    try circle.vault(3).changing.forgetPlace(circle.id)
     #expect(try !kinds(circle).isEmpty)
     circle.world.clock.leap(by: .seconds(2 * 86_400))
-    try await circle.advance(3)
+    try circle.vault(3).changing.forgetPlace(circle.id)
     #expect(try kinds(circle) == [])
+  }
+
+  @Test func `a place for which a share was dealt isn't forgotten`() async throws {
+    let circle = try await invited()
+    try await circle.agree(3)
+    try await circle.settle([3, 0, 1])
+    try await circle.agree(1)
+    try await circle.vault(0).changing.pursue(circle.id)
+    #expect(try circle.known(3).hasRow(circle.card(3)) && circle.epochs(3).isEmpty)
+    circle.world.clock.leap(by: .seconds(200 * 86_400))
+    try circle.vault(3).changing.forgetPlace(circle.id)
+    try await circle.settle([3])
+    #expect(try circle.epochs(3) == [1])
   }
 
   @Test func `nobody is invited to what the user has deleted`() async throws {

@@ -180,6 +180,7 @@ import VaultStore
     #expect(try circle.epochs(3) == [])
     #expect(try database.fragment(of: circle.id, index: index)?.isComplete == false)
     _ = consume other
+    circle.world.clock.advance(by: .seconds(60))
     try await circle.settle([3])
     #expect(try circle.epochs(3) == [1])
   }
@@ -224,6 +225,43 @@ import VaultStore
     try await remove()
     try await add()
     #expect(try circle.epochs(2).contains(4))
+  }
+
+  @Test func `a newcomer that was left out again may be added again`() async throws {
+    let circle = try await ChangingCircle()
+    try await circle.meet()
+    func change(_ order: ChangeOrder, asks: [Int]) async throws {
+      try await circle.order(order)
+      for member in asks {
+        try await circle.settle([0, 1, 3])
+        try await circle.agree(member)
+      }
+      try await circle.settle([0, 1, 3])
+    }
+    try await change(.replace("cleo", by: "dan"), asks: [3, 1])
+    #expect(try circle.epochs(3) == [1])
+    try await change(.remove("dan"), asks: [1])
+    #expect(try circle.epochs(0) == [2] && circle.epochs(3) == [1])
+    try await change(.add("dan"), asks: [3, 1])
+    #expect(try circle.epochs(3).contains(3))
+  }
+
+  @Test func `a change that came about as it was given up erases older shares all the same`() async throws {
+    let circle = try await ChangingCircle()
+    try await circle.meet()
+    let proposal = try circle.proposal(by: 0)
+    let objects = try circle.change(proposal, dealers: [0, 1], asker: 0)
+    try circle.take(objects, by: 0)
+    // The program has ended before it could take its word back.
+    try circle.decide(proposal, false, by: 0)
+    let record = try #require(objects.last).digest()
+    let rows = try circle.kept()
+    for member in 1...2 {
+      let index = try #require(rows.first { $0.joining.keys.digest == circle.card(member) }).index
+      try circle.take([circle.ready(member, index, in: record)], by: 0)
+    }
+    try await circle.advance(0)
+    #expect(try circle.epochs(0) == [1])
   }
 
   @Test func `older shares stay where the new one is damaged`() async throws {

@@ -57,7 +57,10 @@ extension Changing {
       // One a proposal, whichever process makes it: again only the same bytes.
       let mark = LifecycleRecord(
         secretID: id, name: .init(.dealt, digest), content: [], addedAt: environment.now())
-      try database.changeLifecycle(ofSecret: id, adding: [mark, row], unlessThere: mark.name)
+      // Its user may say no at this moment, in another process.
+      try database.changeLifecycle(
+        ofSecret: id, adding: [mark, row], unlessThere: mark.name, ifThere: (decision.name, [1]))
+      guard try circles.circle(of: id)?.hasDealt(identity.keys.digest, proposal: digest) == true else { continue }
       record(.shareDealt, secret: circle.header, detail: "for change \(proposal.number)")
     }
   }
@@ -96,16 +99,15 @@ extension Changing {
       guard let dealings = circle.possibleRecord(of: digest), try circles.decision(on: digest, of: id) == true else {
         continue
       }
-      // The user may give it up at this moment, in another process.
+      // The user may give it up at this moment, in another process, or that may make a record of other dealings.
       _ = try circles.take(
         [.record(try RecordName.sign(dealings, of: digest, by: identity))], of: id,
-        ifThere: (.init(.decision, digest), [1]))
+        ifThere: (.init(.decision, digest), [1]), becoming: [2])
     }
   }
 
   /// Forgets proposals whose time is over and under which nothing has come about.
   private func forgetExpired(_ id: SecretID) throws {
-    try circles.forgetInvitation(id, isRefused: isOver(id))
     guard let circle = try circles.circle(of: id) else { return }
     var names: Set<LifecycleRecord.Name> = []
     for (digest, proposal) in circle.open where proposal.expiresAt <= environment.now() {
@@ -118,8 +120,18 @@ extension Changing {
     if !names.isEmpty { try database.changeLifecycle(ofSecret: id, removing: names) }
   }
 
-  /// Whether it is long ago that this device has been named a place, and no share has come of it.
+  /// Forgets a place of this device's that it was named long ago, if nobody is about to give it a share.
+  func forgetPlace(_ id: SecretID) throws {
+    try circles.forgetInvitation(id, isRefused: isOver(id))
+  }
+
   private func isOver(_ id: SecretID) throws -> Bool {
+    guard try database.secret(id) == nil, let circle = try circles.circle(of: id) else { return false }
+    let own = identity.keys.digest
+    let isAwaited = circle.open.values.contains { proposal in
+      proposal.expiresAt > environment.now() && proposal.rows.contains { $0.joining.keys.digest == own }
+    }
+    guard !isAwaited, !circle.hasRow(own) else { return false }
     let began = try database.lifecycle(ofSecret: id).lazy.filter { $0.name.kind == .header }.map(\.addedAt).min()
     return began.map { ReleaseConsent.sum($0, Self.replacingLifetime) <= environment.now() } ?? false
   }
@@ -128,8 +140,10 @@ extension Changing {
 
   /// Takes over this device's share of each record in which it has a row, beside older ones, and says that it has it.
   private func takeOver(_ id: SecretID) async throws {
-    guard let circle = try circles.circle(of: id) else { return }
+    guard let circle = try circles.circle(of: id), mayTakeOver(id) else { return }
     let own = Set(try circles.ownEpochs(id))
+    var isDone = true
+    defer { noteTakenOver(id, isDone: isDone) }
     for (digest, change) in circle.changes.sorted(by: {
       $0.value.record.proposal.number < $1.value.record.proposal.number
     }) {
@@ -155,12 +169,13 @@ extension Changing {
         let taken = try change.record.takeOver(row, boxes: boxes, with: key, change.redistribution)
         share = HeldShare(share: taken, salt: try SecretBytes(zeros: HolderRow.saltByteCount))
       } catch {
+        isDone = false
         core.logFault(
           "this device's new share of secret \(id), change \(proposal.number), can't be taken over: \(words(error, proposal, circle))"
         )
         continue
       }
-      try await keep(share, of: epoch, row, proposal, circle)
+      if try await !keep(share, of: epoch, row, proposal, circle) { isDone = false }
     }
   }
 
@@ -174,22 +189,25 @@ extension Changing {
     return "what \(liars.joined(separator: ", ")) dealt is not what was promised"
   }
 
+  /// False if the fragment that belongs to it can't be had yet.
   private func keep(
     _ share: HeldShare, of epoch: Epoch, _ row: Proposal.Row, _ proposal: Proposal, _ circle: Circle
-  ) async throws {
+  ) async throws -> Bool {
     let header = circle.header
     let index = Int(row.index)
     var fragment: FragmentRecord?
     if try database.fragment(of: header.id, index: index)?.isComplete != true {
       guard try fits(header, proposal) else {
-        return core.logFault(
+        core.logFault(
           "fragment \(index) of secret \(header.id) is more than this device keeps for who asks it to hold it")
+        return false
       }
       do { fragment = try await rebuildFragment(row.index, circle, proposal) } catch {
         try Task.checkCancellation()
-        return core.logFault("fragment \(index) of secret \(header.id) can't be rebuilt: \(VaultError(error).reason)")
+        core.logFault("fragment \(index) of secret \(header.id) can't be rebuilt: \(VaultError(error).reason)")
+        return false
       }
-      guard fragment != nil else { return }
+      guard fragment != nil else { return false }
     }
     // A card's digest that somebody tells counts for nothing.
     let dealer = try database.peers().first { $0.signingKey == header.dealerKey }?.digest
@@ -209,9 +227,10 @@ extension Changing {
       }
     } catch StoreError.alreadyExists {
       // Another process was quicker, or this device stands elsewhere.
-      return
+      return true
     }
     self.record(.shareTakenOver, secret: header, detail: "change \(epoch.number)")
+    return true
   }
 
   /// Whether a fragment may come on account of who has proposed that this device holds one.
@@ -248,11 +267,10 @@ extension Changing {
     record(.oldSharesErased, secret: circle.header, detail: "change \(complete.number) is complete")
   }
 
-  /// Whether this device's user wants a change that has come about. Of its own one that a backup knows nothing of only the record says so, which
-  /// is signed behind its yes alone.
+  /// Whether this device's user wants a change that has come about. A record of its own is signed behind its yes alone.
   private func hasAgreed(to change: Circle.Change, of id: SecretID) throws -> Bool {
-    try circles.decision(on: change.name.proposal, of: id)
-      ?? (change.record.proposal.asker.digest == identity.keys.digest)
+    if change.record.proposal.asker.digest == identity.keys.digest { return true }
+    return try circles.decision(on: change.name.proposal, of: id) == true
   }
 
   // MARK: - Asking the user

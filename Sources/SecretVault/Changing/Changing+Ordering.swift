@@ -149,7 +149,13 @@ extension Changing {
     let record: SecretRecord
     do { record = try directory.resolve(reference) } catch let error as VaultError where error.code == .notFound {
       guard let id = try awaited(reference) else { throw error }
-      return try circles.forgetInvitation(id, isRefused: true)
+      for request in try database.requests()
+      where request.kind == .change && request.secretID == id && request.state == .waiting
+        && request.endsAt > environment.now()
+      {
+        _ = try consent.refuseRequest(request.id)
+      }
+      return try circles.giveUp(id)
     }
     let circle = try circles.circle(of: record)
     var found = false
@@ -166,7 +172,7 @@ extension Changing {
         adding: [LifecycleRecord(secretID: record.id, name: name, content: [0], addedAt: environment.now())],
         removing: [name])
       // From here on no record can be made. One may have been, by another process.
-      guard try circles.circle(of: record).open[digest] != nil else {
+      guard try !circles.circle(of: record).changes.values.contains(where: { $0.name.proposal == digest }) else {
         try database.changeLifecycle(ofSecret: record.id, removing: [name])
         throw VaultError(
           .refused, "the change of \(directory.secretReference(record.id).name) has just come about",

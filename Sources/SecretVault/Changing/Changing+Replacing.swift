@@ -133,13 +133,15 @@ extension Changing {
 
   private func take(_ place: PlacesAsker.Place, from peer: Digest) throws {
     let id = place.header.id
-    guard try database.secret(id) == nil else { return }
+    // What its user has given up isn't taken because a peer names it again.
+    guard try database.secret(id) == nil, try !circles.hasGivenUp(id) else { return }
     if try circles.circle(of: id) == nil {
       // What one peer invents takes no room from others, and has its limit.
       guard mayTakePlace(of: peer) else { return }
       let row = try circles.row(.header(place.header, dealer: place.dealer, former: place.former), of: id)
       try database.changeLifecycle(ofSecret: id, adding: [row])
     }
+    noteNamed(id, by: peer)
     try circles.sayWilling(place.header)
     guard try circles.wish(for: id) == nil, let circle = try circles.circle(of: id),
       !circle.proposals.values.contains(where: { $0.asker.digest == identity.keys.digest })

@@ -19,17 +19,36 @@ package final class Changing: Room {
   /// How each peer was told last.
   private let told = Mutex<[PeerKnowledge.Listener: Telling]>([:])
 
-  /// Who couldn't be reached on account of one secret isn't called for another one right after it: a peer that lets callers wait holds up
-  /// no more than its part of the time.
+  /// Who couldn't be reached on account of one secret, or was slow, isn't called for another one right after it: a peer that lets callers wait
+  /// holds up no more than its part of the time.
   private let unreached = Mutex<[Digest: (secret: SecretID, until: Double, failure: LinkFailure)]>([:])
+  /// Secrets of which this device couldn't take over its share, and from when on it tries again unless something new comes.
+  private let stalled = Mutex<[SecretID: (failures: Int, notBefore: Double)]>([:])
 
-  /// How many places of each peer this process has taken.
-  private let placesTaken = Mutex<[Digest: Int]>([:])
+  /// How many places of each peer this process has taken, and who has named which.
+  private let places = Mutex<(taken: [Digest: Int], named: [SecretID: Set<Digest>])>(([:], [:]))
 
   func mayTakePlace(of peer: Digest) -> Bool {
-    placesTaken.withLock { taken in
-      taken[peer, default: 0] += 1
-      return taken[peer, default: 0] <= Circles.placeLimit
+    places.withLock { places in
+      places.taken[peer, default: 0] += 1
+      return places.taken[peer, default: 0] <= Circles.placeLimit
+    }
+  }
+
+  func noteNamed(_ id: SecretID, by peer: Digest) {
+    places.withLock { _ = $0.named[id, default: []].insert(peer) }
+  }
+
+  /// Whether a share may be taken over now. What couldn't be costs others' time and this device's: pauses grow.
+  func mayTakeOver(_ id: SecretID) -> Bool {
+    stalled.withLock { $0[id].map { environment.monotonic() >= $0.notBefore } ?? true }
+  }
+
+  func noteTakenOver(_ id: SecretID, isDone: Bool) {
+    stalled.withLock { stalled in
+      guard !isDone else { return stalled[id] = nil }
+      let failures = min((stalled[id]?.failures ?? 0) + 1, 16)
+      stalled[id] = (failures, environment.monotonic() + Self.pause(failures))
     }
   }
 
@@ -49,6 +68,10 @@ package final class Changing: Room {
   /// Milliseconds after which a peer that couldn't be asked is asked again, at first and at most; and one that could, while
   /// something is under way.
   private static let pauses = (first: 5_000.0, longest: 3_600_000.0, usual: 600_000.0)
+
+  private static func pause(_ failures: Int) -> Double {
+    min(pauses.longest, pauses.first * Double(1 << (failures - 1)))
+  }
 
   /// Milliseconds after which the daemon asks again in which secrets there is a place for this device.
   private static let placesPause = 30_000.0
@@ -107,14 +130,18 @@ package final class Changing: Room {
   /// Does what there is to be done about a secret's holders, asks those who may know more, and does what follows from
   /// that, until nothing new comes.
   package func pursue(_ id: SecretID, asksAll: Bool = false) async throws {
+    if asksAll { noteTakenOver(id, isDone: true) }
     for round in 0..<Self.roundLimit {
       try Task.checkCancellation()
       let hasCome = await readParcels(about: id)
+      if hasCome { noteTakenOver(id, isDone: true) }
       try await advance(id)
       let isNews = await gather(id, asksAll: asksAll && round == 0)
       guard isNews || hasCome else { break }
+      noteTakenOver(id, isDone: true)
     }
     try await advance(id)
+    try await offPool { [self] in try forgetPlace(id) }
   }
 
   private static let roundLimit = 8
@@ -144,7 +171,8 @@ package final class Changing: Room {
 
   /// Whether something is still to be done about a secret's holders.
   private func isUnderWay(_ id: SecretID) throws -> Bool {
-    guard let circle = try circles.circle(of: id), try database.secret(id) != nil else { return true }
+    guard let circle = try circles.circle(of: id) else { return false }
+    guard try database.secret(id) != nil else { return true }
     return try isUnderWay(circle) || leavesUntold(circle)
   }
 
@@ -157,17 +185,21 @@ package final class Changing: Room {
     return try own.count > 1 || isAwaited || circles.wish(for: circle.header.id) != nil
   }
 
-  /// Whether a holder of what is complete couldn't be told of it yet: it may know nothing of it, and then it asks nobody.
+  /// Whether a holder, or a former one, couldn't be told yet of what is complete: it may know nothing of it, and then it asks nobody.
   private func leavesUntold(_ circle: Circle) throws -> Bool {
     let newest = circle.newestComplete
-    let ready = circle.ready(in: newest.digest)
+    guard newest.holders != nil else { return false }
+    let ready = Set(circle.ready(in: newest.digest).values.map(\.keys.digest))
+    let holders = Set(circle.epochs.values.flatMap { circle.holders(of: $0).values }).subtracting([identity.keys.digest]
+    )
     let untold = told.withLock { told in
-      (newest.holders ?? [:]).filter { index, card in
-        (told[.init(peer: card, secret: circle.header.id)]?.failures ?? (ready[index] == nil ? 1 : 0)) > 0
+      holders.filter { card in
+        guard let telling = told[.init(peer: card, secret: circle.header.id)] else { return !ready.contains(card) }
+        return telling.failures > 0 || !telling.marks.contains(newest.digest.mark)
       }
     }
     if untold.isEmpty { return false }
-    return try candidates(circle, asksAll: false).contains { untold.values.contains($0.digest) }
+    return try candidates(circle, asksAll: false).contains { untold.contains($0.digest) }
   }
 
   /// Asks whoever may know more of a secret's holders. Returns whether something new came.
@@ -214,6 +246,7 @@ package final class Changing: Room {
       asker.invitation = try invitation(id, peer.digest)
       let answer = try await links.ask(asker, of: try directory.recipient(peer))
       unreached.withLock { $0[peer.digest] = nil }
+      if environment.monotonic() - began > Self.pauses.first { noteUnreached(peer, for: id, .tooSlow, since: began) }
       let again = environment.monotonic() + Self.pauses.usual
       told.withLock { $0[listener] = Telling(marks: answer.known ?? before, notBefore: again) }
       try endParcels(to: peer, about: id)
@@ -225,19 +258,25 @@ package final class Changing: Room {
         var telling = told[listener] ?? Telling()
         if telling.failures == 0 || now >= telling.notBefore { telling.failures = min(telling.failures + 1, 16) }
         telling.marks = before
-        telling.notBefore = now + min(Self.pauses.longest, Self.pauses.first * Double(1 << (telling.failures - 1)))
+        telling.notBefore = now + Self.pause(telling.failures)
         told[listener] = telling
       }
       environment.log.debug("\(peer.name) \(VaultCore.words(error)) about the holders of secret \(id)")
-      guard let failure = error as? LinkFailure, failure.isOfLine else { return false }
-      unreached.withLock { unreached in
-        if let last = unreached[peer.digest], began < last.until { return }
-        unreached[peer.digest] = (id, now + max(Self.pauses.first, 10 * (now - began)), failure)
-      }
+      guard let failure = error as? LinkFailure else { return false }
+      if failure.isOfLine || failure.kind == .slow { noteUnreached(peer, for: id, failure, since: began) }
+      guard failure.isOfLine else { return false }
       do { try await offPool { [self] in try write(id, to: peer) } } catch {
         core.logFault("nothing can be written to \(peer.name) about a secret's holders: \(VaultError(error).reason)")
       }
       return false
+    }
+  }
+
+  private func noteUnreached(_ peer: PeerRecord, for id: SecretID, _ failure: LinkFailure, since began: Double) {
+    let now = environment.monotonic()
+    unreached.withLock { unreached in
+      if let last = unreached[peer.digest], began < last.until { return }
+      unreached[peer.digest] = (id, now + max(Self.pauses.first, 10 * (now - began)), failure)
     }
   }
 
@@ -278,9 +317,14 @@ package final class Changing: Room {
       known.insert(replacement.new)
     }
     if let wish = try circles.wish(for: circle.header.id) { known.formUnion(wish.added) }
-    let labels = Set(circle.header.labels ?? [])
+    var labels = Set(circle.header.labels ?? [])
     // Where few are known, anybody may be one.
-    let knowsFew = known.count < circle.header.scheme.threshold
+    var knowsFew = known.count < circle.header.scheme.threshold
+    if let naming = places.withLock({ $0.named[circle.header.id] }), try database.secret(circle.header.id) == nil {
+      // It may be invented: then it is nobody's but theirs who have named it.
+      known.formUnion(naming)
+      (labels, knowsFew) = ([], false)
+    }
     return likely.filter { peer in
       asksAll || knowsFew || known.contains(peer.digest) || labels.contains(peer.name)
         || peer.signingKey == circle.header.dealerKey

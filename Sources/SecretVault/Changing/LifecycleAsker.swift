@@ -142,6 +142,7 @@ private struct Heard {
 
   /// Returns what the peer wants.
   mutating func toEnd(of conversation: Conversation) async throws(LinkFailure) -> [ObjectMark] {
+    var line = SlowLine(conversation.environment)
     while true {
       let received = try await conversation.receiveAny()
       if received.type == LifecycleResult.type.rawValue {
@@ -157,6 +158,8 @@ private struct Heard {
       let item = try conversation.parse(received, as: LifecycleItem.self)
       byteCount += item.bytes.count
       guard item.request == request, byteCount <= LifecycleAnswerer.byteLimit else { throw .notAsked }
+      line.moved(item.bytes.count)
+      try line.check()
       do { objects.append(try LifecycleObject(item.kind, item.bytes)) } catch { throw LinkFailure(error) }
     }
   }

@@ -152,8 +152,11 @@ struct Circle: Sendable {
   // MARK: - What comes
 
   /// Adds what fits to what is known. False if it is there already, something that it follows from is missing, or there
-  /// is no room for it. Throws if it contradicts what it follows from. `named` are the dealings that records name that come with it.
-  mutating func add(_ object: LifecycleObject, named: Set<Digest> = []) throws(ProtocolError) -> Bool {
+  /// is no room for it. Throws if it contradicts what it follows from. `named` are the dealings that records name that come with it, `admitted`
+  /// records for which there is room in any case.
+  mutating func add(
+    _ object: LifecycleObject, named: Set<Digest> = [], admitted: Set<Digest> = []
+  ) throws(ProtocolError) -> Bool {
     let digest = try object.digest()
     switch object {
     case .header(let header, _, _):
@@ -163,7 +166,7 @@ struct Circle: Sendable {
     case .proposal(let proposal): return try add(proposal, digest)
     case .dealing(let dealing, let boxes):
       return try add(Dealt(dealing: dealing, boxes: boxes), digest, isNamed: named.contains(digest))
-    case .record(let name): return try add(name, digest)
+    case .record(let name): return try add(name, digest, isAdmitted: admitted.contains(digest))
     }
   }
 
@@ -216,13 +219,30 @@ struct Circle: Sendable {
     return true
   }
 
-  private mutating func add(_ name: RecordName, _ digest: Digest) throws(ProtocolError) -> Bool {
+  /// The records among these that have as many holders, by what comes with them, as make one complete: another one of the same proposal, which an
+  /// asker that lies has told this device alone, must not bar them.
+  func completed(by objects: [LifecycleObject]) throws(ProtocolError) -> Set<Digest> {
+    var ready: [Digest: Set<UInt8>] = [:]
+    for case .joining(let joining) in objects where joining.index != 0 {
+      ready[joining.record, default: []].insert(joining.index)
+    }
+    var completed: Set<Digest> = []
+    for object in objects {
+      guard case .record(let name) = object, let proposal = proposals[name.proposal] else { continue }
+      let digest = try object.digest()
+      let needed = min(proposal.rows.count, 2 * Int(proposal.threshold) - 1)
+      if ready[digest]?.count ?? 0 >= needed { completed.insert(digest) }
+    }
+    return completed
+  }
+
+  private mutating func add(_ name: RecordName, _ digest: Digest, isAdmitted: Bool) throws(ProtocolError) -> Bool {
     guard changes[digest] == nil, let proposal = proposals[name.proposal], let parent = epochs[proposal.parent] else {
       return false
     }
     try name.verify(proposal.asker)
     let dealt = name.dealings.compactMap { dealings[$0]?.dealing }
-    guard dealt.count == name.dealings.count, mayAdd(name) else { return false }
+    guard dealt.count == name.dealings.count, isAdmitted || mayAdd(name) else { return false }
     let record = SharingRecord(proposal, dealt)
     guard try record.digest() == digest else { throw .foreignProposal("record") }
     let (epoch, redistribution) = try record.verified(after: parent)

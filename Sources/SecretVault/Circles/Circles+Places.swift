@@ -153,9 +153,21 @@ extension Circles {
       $0.kind == .change && $0.secretID == id && $0.state == .waiting && $0.endsAt > now
     }
     guard !waits else { return }
+    let mark = try givenUp(id)
     try database.changeLifecycle(
-      ofSecret: id, removing: Set(try database.lifecycle(ofSecret: id).map(\.name)))
+      ofSecret: id, removing: Set(try database.lifecycle(ofSecret: id).map(\.name)).subtracting([mark]))
   }
+
+  /// Notes that this device's user has given up its place in a secret: it takes one again only if its user says so.
+  func giveUp(_ id: SecretID) throws {
+    let mark = LifecycleRecord(secretID: id, name: try givenUp(id), content: [0], addedAt: environment.now())
+    try database.changeLifecycle(ofSecret: id, adding: [mark])
+    try forgetInvitation(id, isRefused: true)
+  }
+
+  func hasGivenUp(_ id: SecretID) throws -> Bool { try decision(on: givenUp(id).digest, of: id) == false }
+
+  private func givenUp(_ id: SecretID) throws -> LifecycleRecord.Name { .init(.decision, try AskTag.of(id)) }
 
   // MARK: - Joinings
 
@@ -189,9 +201,15 @@ extension Circles {
   func sayWilling(_ header: SecretHeader) throws {
     let name: Digest
     do { name = try AskTag.of(header.id) } catch { throw VaultError(.other, "no key could be made") }
-    let epoch = try circle(of: header.id)?.newestComplete.digest ?? header.digest
+    let (known, own) = (try circle(of: header.id), identity.keys.digest)
+    let epoch = known?.newestComplete.digest ?? header.digest
     let rows = try joiningRows(header.id, epoch, index: 0, salt: nil, named: name)
-    try database.changeLifecycle(ofSecret: header.id, adding: rows, unlessThere: rows.first?.name)
+    // A key of which a share has come already is worth nothing to whoever deals.
+    let isUsed = known.map { $0.hasRow(own) && $0.willing(own) == nil && $0.willing(own, in: epoch) == nil } ?? false
+    let key = LifecycleRecord.Name(.receivingKey, name)
+    try database.changeLifecycle(
+      ofSecret: header.id, adding: rows, removing: isUsed ? [key, givenUp(header.id)] : [givenUp(header.id)],
+      unlessThere: isUsed ? nil : key)
   }
 
   /// A receiving key and the joining that names it. There is one of each name.
@@ -233,7 +251,7 @@ extension Circles {
   /// Nil for a proposal that the user hasn't decided about.
   func decision(on proposal: Digest, of id: SecretID) throws -> Bool? {
     for row in try database.lifecycle(ofSecret: id) where row.name == .init(.decision, proposal) {
-      return row.content == [1]
+      return row.content != [0]
     }
     return nil
   }

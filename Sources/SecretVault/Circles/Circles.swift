@@ -55,12 +55,13 @@ package final class Circles: Room {
     var circle = Circle(header, own: identity.keys.digest)
     var rest = rows.compactMap(Self.object)
     let named = Self.named(rest)
+    let admitted = Set(rows.filter { $0.name.kind == .record }.map(\.name.digest))
     // Each may follow from others that came after it.
     while true {
       var left: [LifecycleObject] = []
       for object in rest {
         // What was verified when it came, and doesn't any more, is left out.
-        if (try? circle.add(object, named: named)) == false { left.append(object) }
+        if (try? circle.add(object, named: named, admitted: admitted)) == false { left.append(object) }
       }
       guard left.count < rest.count else { break }
       rest = left
@@ -78,9 +79,12 @@ package final class Circles: Room {
   }
 
   /// Keeps what fits to what is known of a secret, in one transaction. Returns whether something was new.
-  /// Throws ``ProtocolError`` if something contradicts what it follows from: then nothing of it is kept. Nor is it without the row `needed`.
+  /// Throws ``ProtocolError`` if something contradicts what it follows from: then nothing of it is kept. Nor is it without the row `needed`,
+  /// which gets another content with it.
   func take(
-    _ objects: [LifecycleObject], of id: SecretID, ifThere needed: (name: LifecycleRecord.Name, content: [UInt8])? = nil
+    _ objects: [LifecycleObject], of id: SecretID,
+    ifThere needed: (name: LifecycleRecord.Name, content: [UInt8])? = nil,
+    becoming content: [UInt8]? = nil
   ) throws -> Bool {
     guard try isAgreed(id), let known = try circle(of: id) else { return false }
     var circle = known
@@ -93,7 +97,12 @@ package final class Circles: Room {
       added = try add(objects, to: &circle, named: Self.named(made))
     }
     guard !added.isEmpty else { return false }
-    try database.changeLifecycle(ofSecret: id, adding: added, ifThere: needed)
+    var replaced: Set<LifecycleRecord.Name> = []
+    if let needed, let content {
+      replaced = [needed.name]
+      added.append(LifecycleRecord(secretID: id, name: needed.name, content: content, addedAt: environment.now()))
+    }
+    try database.changeLifecycle(ofSecret: id, adding: added, removing: replaced, ifThere: needed)
     return true
   }
 
@@ -105,6 +114,16 @@ package final class Circles: Room {
       guard try named.contains(object.digest()) || admits(object, circle) else { continue }
       if try circle.add(object, named: named) { added.append(try row(object, of: circle.header.id)) }
     }
+    // A record that others have completed is kept beside another one of its proposal.
+    let known = circle
+    let completed = try circle.completed(by: objects).filter { known.changes[$0] == nil }
+    guard !completed.isEmpty else { return added }
+    var more: [LifecycleRecord] = []
+    for object in objects where try circle.add(object, named: named, admitted: completed) {
+      more.append(try row(object, of: circle.header.id))
+    }
+    if completed.contains(where: { circle.epochs[$0].map(circle.isComplete) == true }) { return added + more }
+    circle = known
     return added
   }
 
@@ -117,6 +136,8 @@ package final class Circles: Room {
 
   /// Milliseconds by which clocks may differ.
   private static let tolerance: Int64 = 3_600_000
+  /// Milliseconds for which a proposal must be good at least: others that are gone at once make room for more.
+  private static let leastLifetime: Int64 = 43_200_000
   /// Most proposals without a record, of all and of one asker.
   private static let proposalLimits = (all: 8, ofAsker: 2)
 
@@ -130,9 +151,9 @@ package final class Circles: Room {
       return try isAwaited(joining.keys.digest, in: circle)
     case .proposal(let proposal):
       let now = environment.now()
-      guard proposal.expiresAt > now, proposal.expiresAt <= now + Changing.proposalLifetime + Self.tolerance else {
-        return false
-      }
+      guard proposal.expiresAt > now + Self.leastLifetime,
+        proposal.expiresAt <= now + Changing.proposalLifetime + Self.tolerance
+      else { return false }
       let asker = proposal.asker.digest
       let open = try circle.open.filter { try decision(on: $0.key, of: circle.header.id) != false }
       guard open.count < Self.proposalLimits.all,

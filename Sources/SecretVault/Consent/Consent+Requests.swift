@@ -40,23 +40,32 @@ extension Consent {
       try note(row, isApproved: state == .approved)
     }
     var mistake: VaultError?
+    var former: RequestRecord.State?
     let decided = try database.decideRequest(id, at: now) { (row) throws(StoreError) in
       mistake = Self.mistake(row, time)
       guard mistake == nil else { return }
+      former = row.state
       row.state = state
       row.startedAt = now
       // What was to happen by itself does so no more. A deposit has the time that its dealer waits.
       row.delay = nil
       row.endsAt =
-        row.kind != .deposit
-        ? ReleaseConsent.sum(now, time ?? Self.usualDecision) : max(row.endsAt, ReleaseConsent.sum(now, 60_000))
+        switch row.kind {
+        case .deposit: max(row.endsAt, ReleaseConsent.sum(now, 60_000))
+        // It can be taken back for as long as it may wait for a delay.
+        case .change where state == .approved: max(row.endsAt, ReleaseConsent.sum(now, Self.usualDecision))
+        default: ReleaseConsent.sum(now, time ?? Self.usualDecision)
+        }
     }
     if let mistake { throw mistake }
     guard let decided else {
       throw VaultError(
         .notFound, "there is no request \(id), or its time is over", hint: "see which ones wait: vault requests")
     }
-    if decided.kind == .change, state != .approved { try circles.forgetInvitation(decided.secretID, isRefused: true) }
+    // What another peer's invitation was accepted for stays.
+    if decided.kind == .change, state != .approved {
+      try circles.forgetInvitation(decided.secretID, isRefused: former == .approved)
+    }
     let peer = try asker(decided)
     record(
       state == .approved ? .requestApproved : .requestRefused, peer: peer,
@@ -77,17 +86,20 @@ extension Consent {
     guard let circle = known, circle.proposals[proposal] != nil else {
       throw VaultError(.notFound, "what request \(request.id) is about is not here any more")
     }
-    guard isApproved || !circle.hasDealt(identity.keys.digest, proposal: proposal) else {
-      throw VaultError(
-        .refused, "this device has dealt for that change already, and can't take it back",
-        hint: "its older share stays until you delete it: vault delete")
-    }
+    let tooLate = VaultError(
+      .refused, "this device has dealt for that change already, and can't take it back",
+      hint: "its older share stays until you delete it: vault delete")
+    guard isApproved || !circle.hasDealt(identity.keys.digest, proposal: proposal) else { throw tooLate }
     let name = LifecycleRecord.Name(.decision, proposal)
     try database.changeLifecycle(
       ofSecret: id,
       adding: [
         LifecycleRecord(secretID: id, name: name, content: [isApproved ? 1 : 0], addedAt: environment.now())
       ], removing: [name])
+    // From here on nothing is dealt. Another process may have done so before.
+    guard try isApproved || circles.circle(of: id)?.hasDealt(identity.keys.digest, proposal: proposal) != true else {
+      throw tooLate
+    }
   }
 
   private static func mistake(_ row: RequestRecord, _ time: Int64?) -> VaultError? {

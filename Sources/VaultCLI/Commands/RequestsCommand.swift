@@ -150,7 +150,10 @@ struct RequestsRefuseCommand: OpenedCommand {
         "\(request.peer) doesn't get your share of \(ShareReporter.name(request.description, id: request.secret)) "
           + "before \(Timestamp.second(request.endsAt))")
     case .deposit: console.note("the share of \(request.peer) is refused")
-    case .change: console.note("this device keeps its share as it is, and deals nothing")
+    case .change:
+      console.note(
+        request.change == nil
+          ? "this device takes no share of it" : "this device keeps its share as it is, and deals nothing")
     }
     if console.json { try console.result(request.json) }
   }

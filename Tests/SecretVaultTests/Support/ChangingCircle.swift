@@ -233,10 +233,29 @@ struct ChangingCircle {
     return heard
   }
 
-  private static func listen(
-    _ transport: any PeerTransport, as vault: Vault, _ heard: Collected<LifecycleObject.Kind>,
-    _ meanwhile: () throws -> Void
-  ) async throws {
+  /// From now on whoever asks `member` meets a program that says the same six times, with pauses, and wants nothing.
+  func drip(as member: Int, _ object: LifecycleObject, every pause: Duration) {
+    let (vault, clock) = (vault(member), world.clock)
+    world.network.serve(world[member].address) { transport in
+      do {
+        let (session, question) = try await Self.asked(transport, vault)
+        let item = LifecycleItem(request: question.request, kind: object.kind, bytes: try object.encoded())
+        for _ in 0..<6 {
+          try await session.send(item)
+          clock.advance(by: pause)
+        }
+        try await session.send(LifecycleEnd(request: question.request))
+        _ = try await session.expect(LifecycleEnd.self)
+        try await session.send(LifecycleResult(request: question.request, refusal: nil))
+        await session.close()
+      } catch {}
+      await transport.close()
+    }
+  }
+
+  private static func asked(
+    _ transport: any PeerTransport, _ vault: Vault
+  ) async throws -> (PeerSession, LifecycleRequest) {
     let session = try await PeerSession.answer(
       transport, identity: vault.core.identity, ownCard: try vault.core.ownCard()
     ) { key in
@@ -244,7 +263,14 @@ struct ChangingCircle {
     }
     _ = try await session.expect(Hello.self)
     try await session.send(Hello(services: PeerServiceKind.allCases))
-    let question = try await session.expect(LifecycleRequest.self)
+    return (session, try await session.expect(LifecycleRequest.self))
+  }
+
+  private static func listen(
+    _ transport: any PeerTransport, as vault: Vault, _ heard: Collected<LifecycleObject.Kind>,
+    _ meanwhile: () throws -> Void
+  ) async throws {
+    let (session, question) = try await asked(transport, vault)
     try meanwhile()
     try await session.send(LifecycleEnd(request: question.request, wanted: question.known))
     while true {
