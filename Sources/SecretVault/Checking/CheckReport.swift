@@ -47,6 +47,8 @@ package struct CheckReport: Sendable {
   package let possible: [HolderCheck]
   /// Peers that were asked and hold nothing of it.
   package let others: Int
+  /// Fragments that make up the file: as many as the threshold that it was dealt with, which a change may have raised.
+  package let fragmentsNeeded: Int
   /// Pieces of one fragment.
   package let pieceCount: UInt64
   /// Why nobody could be asked.
@@ -58,11 +60,11 @@ package struct CheckReport: Sendable {
 
   /// Holders, this device included, that have proved their share and shown their pieces.
   package var answered: Int { all.count { $0.state == .answered } }
+  /// Holders, this device included, that have proved their share, whatever their fragments are like.
+  package var proved: Int { all.count { $0.hasProvedShare } }
   /// Whether enough key shares and enough fragments are there.
   package var isRecoverable: Bool {
-    let fragments = all.count { $0.state == .answered }
-    let shares = all.count { $0.hasProvedShare }
-    return own?.hasProvedShare == true && shares >= secret.threshold && fragments >= secret.threshold
+    own?.hasProvedShare == true && proved >= secret.threshold && answered >= fragmentsNeeded
   }
   /// Whether another holder could bring it back with this device gone, by what those that answered say of whom they know and could call; nil if
   /// they don't say enough.

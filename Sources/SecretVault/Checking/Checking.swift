@@ -259,7 +259,8 @@ extension CheckReport {
       id: id.description, description: nil, kind: "unknown", origin: .held, dealer: "unknown", threshold: 0,
       shareCount: 0, ownIndex: nil, createdAt: 0, delivered: nil, waiting: nil)
     self.init(
-      secret: summary, checkedAt: time, own: nil, holders: [], possible: [], others: 0, pieceCount: 0, problem: problem)
+      secret: summary, checkedAt: time, own: nil, holders: [], possible: [], others: 0,
+      fragmentsNeeded: 0, pieceCount: 0, problem: problem)
   }
 
   /// What the user is to be warned of. While shares of it still wait for delivery nothing has been lost yet.

@@ -64,7 +64,7 @@ struct DrillSubject {
     }
     var report = CheckReport(
       secret: summary, checkedAt: time, own: own, holders: holders, possible: possible, others: others,
-      pieceCount: header.dispersal.stripeCount, problem: problem)
+      fragmentsNeeded: header.dispersal.dataCount, pieceCount: header.dispersal.stripeCount, problem: problem)
     report.areIntroductionsOff = areIntroductionsOff
     return Outcome(report: report, known: known(findings, at: time))
   }

@@ -206,11 +206,19 @@ package final class Circles: Room {
     return held
   }
 
+  /// The epoch that counts and who holds its shares, once a secret has changed. Where this device has no share, it is the
+  /// newest that it knows.
+  func changed(_ record: SecretRecord) throws -> (epoch: Epoch, holders: [UInt8: Digest])? {
+    guard try hasChanged(record.id) else { return nil }
+    let epoch =
+      record.ownIndex == nil ? try circle(of: record).newestComplete : try usableEpochs(of: record).first
+    guard let epoch, let holders = epoch.holders else { return nil }
+    return (epoch, holders)
+  }
+
   /// The same with the threshold and the number of holders of the epoch that counts, where they have changed.
   func current(_ summary: SecretSummary, of record: SecretRecord) throws -> SecretSummary {
-    guard try hasChanged(record.id), let epoch = try usableEpochs(of: record).first, let holders = epoch.holders else {
-      return summary
-    }
+    guard let (epoch, holders) = try changed(record) else { return summary }
     var summary = summary
     summary.threshold = epoch.scheme.threshold
     summary.shareCount = holders.count
@@ -223,13 +231,29 @@ package final class Circles: Room {
     guard !changed.isEmpty else { return listing }
     var listing = listing
     for place in listing.lines.indices where changed.contains(listing.lines[place].id) {
-      guard let record = try database.secret(listing.lines[place].id),
-        let epoch = try usableEpochs(of: record).first, let holders = epoch.holders
-      else { continue }
+      guard let record = try database.secret(listing.lines[place].id), let (epoch, holders) = try self.changed(record)
+      else {
+        continue
+      }
       listing.lines[place].threshold = UInt8(truncatingIfNeeded: epoch.scheme.threshold)
       listing.lines[place].shareCount = UInt8(truncatingIfNeeded: holders.count)
     }
     return listing
+  }
+
+  /// Secrets of which a peer is known to have a share, now or from before a change that has left it out: those delivered to
+  /// it, those it dealt, and those whose newer shares it has.
+  func secretsKnownHeld(by peer: PeerRecord) throws -> [SecretReference] {
+    let (listing, given) = (try database.listing(verifying: false), Set(try database.secretsDelivered(to: peer.digest)))
+    let changed = Set(try database.secretsWithRecords())
+    return try listing.lines.compactMap { line in
+      let id = line.id
+      var isHeld = line.origin == .held ? listing.dealers[line.dealer] == peer.digest : given.contains(id)
+      if !isHeld, changed.contains(id), let record = try database.secret(id) {
+        isHeld = try self.changed(record)?.holders.values.contains(peer.digest) == true
+      }
+      return isHeld ? SecretReference(id, listing.description(of: line)) : nil
+    }
   }
 
   func hasChanged(_ id: SecretID) throws -> Bool { try database.hasRecords(ofSecret: id) }

@@ -78,16 +78,6 @@ extension Directory {
     SecretReference(id, (try? database.secret(id))?.description)
   }
 
-  /// Secrets of which a peer is known to have a share: those dealt here and delivered to it, and those it dealt.
-  func secretsKnownHeld(by peer: PeerRecord) throws -> [SecretReference] {
-    let (listing, given) = (try database.listing(verifying: false), Set(try database.secretsDelivered(to: peer.digest)))
-    return listing.lines.compactMap { line in
-      let id = line.id
-      let isHeld = line.origin == .held ? listing.dealers[line.dealer] == peer.digest : given.contains(id)
-      return isHeld ? SecretReference(id, listing.description(of: line)) : nil
-    }
-  }
-
   // MARK: - Rendering
 
   func summary(_ record: SecretRecord, names: [Digest: String]) throws -> SecretSummary {

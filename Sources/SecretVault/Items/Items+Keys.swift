@@ -50,7 +50,8 @@ extension Items {
       let count = counts[record.id] ?? ItemCount()
       let header = try directory.header(of: record)
       return KeySummary(
-        secret: try directory.summary(record, names: names), items: count.all, newItems: count.new,
+        secret: try recovering.circles.current(directory.summary(record, names: names), of: record), items: count.all,
+        newItems: count.new,
         hasPublicHalf: header.publicHalf != nil, isUnlocked: unlocked.contains(header.id))
     }
   }

@@ -39,12 +39,22 @@ extension Overview {
     let ways = try post.parcelWays()
     var onItsWay: [Digest: Int] = [:]
     for way in ways.deliveries.values { onItsWay[way.peer, default: 0] += 1 }
+    // Who holds a secret that has changed is known: what was delivered or dealt before says nothing of it.
+    var changed: [String: Set<Digest>] = [:]
+    let ids = Set(try database.secretsWithRecords())
+    for line in listing.lines where ids.contains(line.id) {
+      guard let record = try database.secret(line.id), let holders = try circles.changed(record)?.holders else {
+        continue
+      }
+      changed[line.id.description] = Set(holders.values)
+    }
     let here = Set(listing.lines.map(\.id.description))
     let records: [PeerRecord]
     do { records = try database.peers() } catch { throw core.damage(error) }
     return try records.map { record in
       let given = try database.secretsDelivered(to: record.digest)
-      let ids = Set(given.map(\.description)).intersection(here).union(holds[record.digest] ?? [])
+      let known = Set(given.map(\.description)).intersection(here).union(holds[record.digest] ?? [])
+      let ids = known.filter { changed[$0] == nil }.union(changed.filter { $0.value.contains(record.digest) }.keys)
       return VaultStatus.Peer(
         summary: try directory.summary(record), holds: ids.sorted(), waiting: waiting[record.digest] ?? 0,
         onItsWay: min(onItsWay[record.digest] ?? 0, waiting[record.digest] ?? 0))

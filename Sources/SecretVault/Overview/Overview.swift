@@ -59,7 +59,14 @@ package final class Overview: Room {
       deliveries: try sharing.deliveries(of: record, names: names), headerDigest: header.digest.description,
       conflictingHeadersFrom: evidence.map { names[$0.peer] ?? Directory.formerPeer },
       listensNowhere: try sharing.holdersThatListenNowhere(record),
-      lastCheck: try database.drill(ofSecret: record.id))
+      lastCheck: try database.drill(ofSecret: record.id), holders: try holders(of: record, names))
+  }
+
+  /// Who holds a secret that has changed, in order of index.
+  private func holders(of record: SecretRecord, _ names: [Digest: String]) throws -> [String]? {
+    try circles.changed(record)?.holders.sorted { $0.key < $1.key }.map { index, card in
+      card == identity.keys.digest ? "this device" : names[card] ?? "the holder of share \(index)"
+    }
   }
 
   /// What deleting this device's share would mean, without doing it.
@@ -96,7 +103,8 @@ package final class Overview: Room {
     let threshold = summary.threshold
     var explanation: String
     var lost = false
-    if record.origin == .dealt {
+    // Deliveries say nothing of who has a share once the secret has changed.
+    if record.origin == .dealt, try circles.changed(record) == nil {
       let delivered = summary.delivered ?? 0
       lost = delivered < threshold
       if lost {
@@ -115,19 +123,19 @@ package final class Overview: Room {
       explanation =
         "\(summary.shareCount) shares were dealt and \(threshold) are needed; once \(summary.shareCount - threshold + 1) are gone, the secret is lost for good, and this device can't recover it any more"
     }
-    if record.ownIndex != nil, let found = try lastCheck(of: record) { explanation += "; " + found }
+    if record.ownIndex != nil, let found = try lastCheck(of: record, threshold) { explanation += "; " + found }
     return DeletionConsequence(
       secret: summary, makesUnrecoverable: lost, explanation: explanation, waitingDeliveries: waiting.map(\.peer),
       items: try items.summaries(of: record.id))
   }
 
   /// What the last fire drill says about doing without this device's share.
-  private func lastCheck(of record: SecretRecord) throws -> String? {
+  private func lastCheck(of record: SecretRecord, _ threshold: Int) throws -> String? {
     guard let drill = try database.drill(ofSecret: record.id) else { return nil }
     let others = drill.holders.count { $0.isWhole }
     let age = max(0, environment.now() - drill.checkedAt)
     let counted = others == 1 ? "1 other holder" : "\(others) other holders"
     let found = "the last check, \(DurationText.words(age)) ago, found \(counted) with a sound share"
-    return others < drill.needed ? found + ", which is too few without this one" : found
+    return others < threshold ? found + ", which is too few without this one" : found
   }
 }

@@ -29,6 +29,8 @@ package struct SecretDetails: Sendable {
   /// Peers with a share who listen nowhere that this device knows: only where it is the dealer.
   package var listensNowhere: [String] = []
   package var lastCheck: DrillRecord?
+  /// Who holds it now, if that has changed.
+  package var holders: [String]?
 }
 
 /// One line of the audit log.

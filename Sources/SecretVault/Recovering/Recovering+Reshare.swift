@@ -13,9 +13,10 @@ extension Recovering {
         .refused, "a shared key can't be shared anew: what was encrypted to it belongs to this very secret",
         hint: "make a new key with `vault key create`, and copy the items to it")
     }
+    let changed = try circles.changed(record).map { Set($0.holders.values) }
     let recipients =
       try request.recipients.isEmpty
-      ? knownHolders(record, header).map(\.name)
+      ? knownHolders(record, header, changed).map(\.name)
       : request.recipients.map { name in try directory.find(name).name }
     if let twice = recipients.first(where: { name in recipients.count { $0 == name } > 1 }) {
       throw VaultError(.usage, "\(twice) is named twice", hint: "name each holder once with --to")
@@ -25,15 +26,18 @@ extension Recovering {
         .usage, "this device doesn't know who holds shares of \(record.description ?? record.id.description)",
         hint: "say who is to get one: --to PEER")
     }
-    let threshold = request.threshold ?? record.threshold
+    let old = try circles.current(directory.summary(record, names: directory.peerNames()), of: record)
+    let threshold = request.threshold ?? old.threshold
     guard threshold <= recipients.count + 1 else {
       throw VaultError(
         .usage, "a threshold of \(threshold) can't be met by \(recipients.count + 1) holders",
         hint: "choose a smaller one with --threshold, or more holders with --to")
     }
     return ResharePlan(
-      old: try directory.summary(record, names: directory.peerNames()), threshold: threshold, recipients: recipients,
-      leftOut: request.recipients.isEmpty ? try introductions.introducedHolders(of: record.id).map(\.name) : [])
+      old: old, threshold: threshold, recipients: recipients,
+      leftOut: request.recipients.isEmpty
+        ? try introductions.introducedHolders(of: record.id)
+          .filter { changed?.contains($0.digest) != false }.map(\.name) : [])
   }
 
   /// Recovers a secret and shares a copy of it as a new one. The old one stays.
@@ -70,8 +74,12 @@ extension Recovering {
   }
 
   /// Peers that hold a share, as far as this device knows: those that got one from it, that have proved one, or that the dealer has introduced,
-  /// and the dealer. Labels don't count: the dealer chose those names, and somebody else may be called so here.
-  private func knownHolders(_ record: SecretRecord, _ header: SecretHeader) throws -> [PeerRecord] {
+  /// and the dealer. Labels don't count: the dealer chose those names, and somebody else may be called so here. Once it has `changed`, those who
+  /// hold it now.
+  private func knownHolders(
+    _ record: SecretRecord, _ header: SecretHeader, _ changed: Set<Digest>?
+  ) throws -> [PeerRecord] {
+    if let changed { return try database.peers().filter { changed.contains($0.digest) } }
     var known = namedHolders(of: record.id)
     let drill = try database.drill(ofSecret: record.id)
     for holder in drill?.holders ?? [] { known.insert(holder.peer) }

@@ -95,10 +95,16 @@ package struct ShareReport: Sendable {
   /// Whether the holders know and can call one another, so that any of them can recover it.
   package var areHoldersIntroduced = false
 
+  /// How many have said that they have their shares, once the secret has changed: what was delivered before says nothing
+  /// of these.
+  package var ready: Int?
+
   /// Including the own one.
-  package var placed: Int { deliveries.count { $0.state == .delivered } + (keepsOwnShare ? 1 : 0) }
+  package var placed: Int { ready ?? deliveries.count { $0.state == .delivered } + (keepsOwnShare ? 1 : 0) }
   /// Whether all shares are delivered.
-  package var isFinished: Bool { leftOut.isEmpty && deliveries.allSatisfy { $0.state == .delivered } }
+  package var isFinished: Bool {
+    leftOut.isEmpty && (ready.map { $0 >= shareCount } ?? deliveries.allSatisfy { $0.state == .delivered })
+  }
   /// Whether something can still be delivered.
   package var isOpen: Bool { deliveries.contains { $0.state != .delivered && $0.state != .cancelled } }
   /// For somebody who knows and can call the holders.

@@ -46,11 +46,15 @@ extension Sharing {
     let deaf = try holdersThatListenNowhere(record)
     let hasAddress = try !core.ownCard().addresses.isEmpty
     let isOwnAddressUnknown = record.ownIndex != nil && !hasAddress
-    return ShareReport(
-      id: record.id.description, description: record.description, threshold: record.threshold,
-      shareCount: record.shareCount, keepsOwnShare: record.ownIndex != nil,
+    let changed = try circles.changed(record)
+    var report = ShareReport(
+      id: record.id.description, description: record.description,
+      threshold: changed?.epoch.scheme.threshold ?? record.threshold,
+      shareCount: changed?.holders.count ?? record.shareCount, keepsOwnShare: record.ownIndex != nil,
       deliveries: try deliveries(of: record, names: directory.peerNames()), leftOut: leftOut, sourceRemoved: false,
       listensNowhere: deaf, isOwnAddressUnknown: isOwnAddressUnknown, areHoldersIntroduced: try areIntroduced(record))
+    if let changed { report.ready = try circles.circle(of: record).ready(in: changed.epoch.digest).count }
+    return report
   }
 
   /// Whether all holders have taken one another's cards, and by these all but one at most can be called on: addresses that only this device
@@ -60,18 +64,21 @@ extension Sharing {
     else { return false }
     // One that takes none gives nothing to the others.
     guard try database.areHoldersTold(ofSecret: record.id) else { return false }
-    let holders = try introductions.knownHolders(of: record)
-    return holders.count == record.shareCount && holders.allSatisfy { $0.handedOn != nil }
+    let now = try circles.changed(record)?.holders.values.map(\.self)
+    let holders = try introductions.knownHolders(of: record).filter { now?.contains($0.digest) != false }
+    return holders.count == now?.count ?? record.shareCount && holders.allSatisfy { $0.handedOn != nil }
       && holders.count { $0.card?.addresses.isEmpty != false } <= 1
   }
 
-  /// Names of the recipients of a dealt secret for whom this device knows no address.
+  /// Names of the holders of a dealt secret for whom this device knows no address.
   func holdersThatListenNowhere(_ record: SecretRecord) throws -> [String] {
     guard record.origin == .dealt else { return [] }
-    let entries = try database.deliveries(ofSecret: record.id)
+    let holders =
+      try circles.changed(record)?.holders.sorted { $0.key < $1.key }.map(\.value)
+      ?? database.deliveries(ofSecret: record.id).filter { $0.state != .cancelled }.map(\.entry.recipient)
     var names: [String] = []
-    for entry in entries where entry.state != .cancelled {
-      guard let peer = try database.peer(entry.entry.recipient) else { continue }
+    for holder in holders {
+      guard let peer = try database.peer(holder) else { continue }
       if try directory.listensNowhere(peer) { names.append(peer.name) }
     }
     return names

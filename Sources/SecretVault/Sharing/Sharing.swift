@@ -7,17 +7,19 @@ package final class Sharing: Room {
   package let core: VaultCore
   let directory: Directory
   let introductions: Introductions
+  let circles: Circles
   let links: Links
   let carrying: Carrying
   let post: Post
 
   init(
-    _ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ links: Links, _ carrying: Carrying,
-    _ post: Post
+    _ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ circles: Circles, _ links: Links,
+    _ carrying: Carrying, _ post: Post
   ) {
     self.core = core
     self.directory = directory
     self.introductions = introductions
+    self.circles = circles
     self.links = links
     self.carrying = carrying
     self.post = post

@@ -8,11 +8,13 @@ package final class TrustList: Room {
   package let core: VaultCore
   let directory: Directory
   let introductions: Introductions
+  let circles: Circles
 
-  init(_ core: VaultCore, _ directory: Directory, _ introductions: Introductions) {
+  init(_ core: VaultCore, _ directory: Directory, _ introductions: Introductions, _ circles: Circles) {
     self.core = core
     self.directory = directory
     self.introductions = introductions
+    self.circles = circles
   }
 
   /// Trusts a scanned card, or updates label and addresses of one with the same keys.
@@ -153,7 +155,7 @@ package final class TrustList: Room {
   package func removePeer(_ reference: String) throws -> PeerRemoval {
     let peer = try directory.find(reference)
     let summary = try directory.summary(peer)
-    let holds = try directory.secretsKnownHeld(by: peer)
+    let holds = try circles.secretsKnownHeld(by: peer)
     // All of this before the trust ends: whoever is killed in between finds the peer still there, and removes it again. But a failure keeps nobody
     // trusted.
     var failure: VaultError?

@@ -83,7 +83,7 @@ struct InfoCommand: OpenedCommand {
       ("size", "\(Measures.size(details.ciphertextByteCount)) encrypted and padded"),
       ("stored here", Measures.size(details.fragmentByteCount)),
     ]
-    if let labels = details.labels { facts.append(("holders", labels.joined(separator: ", "))) }
+    if let holders = details.holders ?? details.labels { facts.append(("holders", holders.joined(separator: ", "))) }
     facts.append(("header", details.headerDigest))
     if !details.listensNowhere.isEmpty { facts.append(("nobody can call", MessageWords.list(details.listensNowhere))) }
     facts.append(("last check", Self.lastCheck(details, now: now)))

@@ -95,6 +95,11 @@ struct CheckText {
   /// `recoverable now: 4 of 5 holders answered, 3 needed`
   static func verdict(_ report: CheckReport) -> String {
     let start = report.isRecoverable ? "recoverable now" : "NOT recoverable now"
+    // Fewer fragments than shares may be needed once the threshold was raised.
+    if report.isRecoverable, report.answered < report.secret.threshold {
+      return
+        "\(start): \(report.proved) of \(Measures.count(report.secret.shareCount, "holder")) have their shares, \(report.secret.threshold) needed, and \(report.answered) their fragments, \(report.fragmentsNeeded) needed"
+    }
     return
       "\(start): \(report.answered) of \(Measures.count(report.secret.shareCount, "holder")) answered, \(report.secret.threshold) needed"
   }

@@ -99,7 +99,7 @@ enum StatusText {
   private static func urgency(_ secret: VaultStatus.Secret) -> Int {
     guard let check = secret.lastCheck else { return 2 }
     if !check.isRecoverable { return 0 }
-    return check.answered <= check.needed ? 1 : 3
+    return check.answered <= secret.summary.threshold ? 1 : 3
   }
 
   private static func check(_ secret: VaultStatus.Secret, now: Int64) -> String {
