@@ -288,7 +288,7 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "VaultCLI", "VaultScan", "VaultNet", "VaultServer", "ChatServers", "FaultInjection", "MemoryScan",
+        "VaultCLI", "VaultScan", "VaultNet", "VaultServer", "ChatServers", "FaultInjection", "MemoryScan", "QRCode",
         "SecretVault",
         "VaultStore",
         "VaultProtocol", "PeerLink", "PeerAuth", "ShamirKit", "SystemBus", "Sodium", "WireCodec", "CShims", logging,

@@ -1,4 +1,5 @@
 import Foundation
+import QRCode
 import Testing
 
 @Suite("Moving, saving and sharing anew")
@@ -68,6 +69,66 @@ struct BackupTests {
       try alice.expect("copy", toHold: bytes)
       _ = bob
     }
+  }
+
+  @Test("a recovery kit is read back from its picture")
+  func kitPicture() async throws {
+    try await Bench.run { bench in
+      let alice = try await bench.peer("alice")
+      let (card, made) = try await lose(alice)
+      let symbol = try QRSymbol(text: try #require(made["text"].string).uppercased(), correction: .medium)
+      // The program draws this very symbol, as a page and as a picture.
+      #expect(try String(contentsOfFile: alice.folder + "/kit.svg", encoding: .utf8) == symbol.svg())
+      #expect(try String(contentsOfFile: alice.folder + "/kit.txt", encoding: .utf8).hasSuffix(symbol.plain()))
+      try alice.write(symbol.png(), to: "kit.png")
+      try await alice.succeed("backup", "restore", "b", "--kit", "kit.png", "--kit-passphrase-file", "pass", "--yes")
+      #expect(try await alice.succeed("id", "--json").json()["fingerprint"].string == card)
+    }
+  }
+
+  @Test("a recovery kit is typed by hand from its page, in other letters and with other breaks")
+  func typedKit() async throws {
+    try await Bench.run { bench in
+      let alice = try await bench.peer("alice")
+      let (card, made) = try await lose(alice)
+      let text = try #require(made["text"].string)
+      let page = try String(contentsOfFile: alice.folder + "/kit.txt", encoding: .utf8).split(
+        separator: "\n", omittingEmptySubsequences: false)
+      let start = try #require(page.firstIndex { $0 == "vaultkit1" })
+      let lines = page[start...].prefix { !$0.isEmpty }
+      #expect(lines.joined().filter { $0 != " " } == text)
+      // A letter that is no letter of the alphabet is mistyped, and nothing is changed.
+      let mistyped = try PseudoTerminal(alice, ["backup", "restore", "b", "--kit", "-", "--yes"])
+      try await mistyped.expect("type the kit from vaultkit1 on")
+      mistyped.type(lines.map { $0 + "\n" }.joined().replacing(/[a-z0-9]\n$/, with: "b\n") + "\n\u{4}")
+      #expect(try await mistyped.end() == 8)
+      #expect(mistyped.screen.contains("mistyped, cut short or damaged"), "\(mistyped.screen)")
+      #expect(try await alice.run("list").status == 1)
+      let terminal = try PseudoTerminal(alice, ["backup", "restore", "b", "--kit", "-"])
+      try await terminal.expect("type the kit from vaultkit1 on")
+      terminal.type(lines.map { $0.uppercased().replacing(" ", with: "-") + "\n" }.joined() + "\n\u{4}")
+      for (question, answer) in [
+        ("Passphrase of the recovery kit: ", "of the kit"), ("Is the old one gone for good?", "yes"),
+      ] {
+        try await terminal.expect(question)
+        terminal.type(answer + "\n")
+      }
+      #expect(try await terminal.end() == 0, "\(terminal.screen)")
+      #expect(!terminal.screen.contains("of the kit\r"), "\(terminal.screen)")
+      #expect(try await alice.succeed("id", "--json").json()["fingerprint"].string == card)
+    }
+  }
+
+  /// Makes a backup and a kit, and loses the vault. Returns its fingerprint, and what was said of the kit.
+  private func lose(_ alice: Peer) async throws -> (card: String?, kit: JSON) {
+    let card = try await alice.succeed("id", "--json").json()["fingerprint"].string
+    try alice.write(Array("of the kit\n".utf8), to: "pass")
+    try await alice.succeed("backup", "create", "b")
+    let made = try await alice.succeed(
+      "backup", "kit", "kit.txt", "--svg", "kit.svg", "--json", "--kit-passphrase-file", "pass"
+    ).json()
+    try FileManager.default.moveItem(atPath: alice.home, toPath: alice.home + "-gone")
+    return (card, made)
   }
 
   @Test("an existing vault goes back only after it was said what comes and goes")

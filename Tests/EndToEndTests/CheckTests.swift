@@ -77,6 +77,31 @@ struct CheckTests {
     }
   }
 
+  @Test("asks at a terminal whether to repair what it has found, and does it for a yes alone")
+  func repairQuestion() async throws {
+    try await Bench.run { bench in
+      let (alice, _, _) = try await bench.trio()
+      try alice.write(sample(200_000), to: "plan.pdf")
+      let id = try await alice.succeed("share", "plan.pdf", "--threshold", "2", "--description", "plan").line
+      let path = try alice.fragment(of: id)
+      let whole = try Data(contentsOf: URL(fileURLWithPath: path))
+      try Peer.flipBit(of: path, at: 1000)
+      let damaged = try Data(contentsOf: URL(fileURLWithPath: path))
+      for (answer, code, found, after) in [
+        ("no", Int32(2), "this device's fragment can be made anew: vault check --repair", damaged),
+        ("yes", 0, "repaired: this device's fragment is rebuilt", whole),
+      ] {
+        let terminal = try PseudoTerminal(alice, ["check", "plan"])
+        try await terminal.expect("Rebuild it from pieces of other holders? Type yes to go on: ")
+        #expect(terminal.screen.contains("This device's fragment of 'plan' (\(id.prefix(12))) is damaged or missing"))
+        terminal.type(answer + "\n")
+        #expect(try await terminal.end() == code, "\(terminal.screen)")
+        #expect(terminal.screen.contains(found), "\(terminal.screen)")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == after)
+      }
+    }
+  }
+
   @Test("shows no more pieces than were asked for, and says what that is worth")
   func pieces() async throws {
     try await Bench.run { bench in
