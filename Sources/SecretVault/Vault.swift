@@ -53,7 +53,7 @@ package final class Vault: Sendable {
     meetings = Meetings(core, directory, links, carrying, post, intake)
     answering = Answering(
       core, directory, introductions, circles, trust, letters, carrying, post, messages, consent, items, meetings)
-    overview = Overview(core, directory, circles, post, consent, sharing, items)
+    overview = Overview(core, directory, circles, trust, post, consent, sharing, items)
     archive = Archive(core)
   }
 

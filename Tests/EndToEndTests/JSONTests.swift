@@ -73,7 +73,10 @@ struct JSONTests {
         ])
       #expect(status["messages"].keys == ["new", "waiting", "carried"])
       #expect(status["daemon"].keys == ["running", "since", "listening", "process", "elsewhere"])
-      #expect(status["peers"][0].keys == ["name", "state", "lastSeenAt", "holds", "waiting", "onItsWay"])
+      #expect(
+        status["peers"][0].keys == [
+          "name", "state", "lastSeenAt", "holds", "waiting", "onItsWay", "saysReplacedSince",
+        ])
       #expect(status["secrets"][0].keys == ["secret", "lastCheck"])
       #expect(
         status["secrets"][0]["lastCheck"].keys == ["at", "answered", "needed", "recoverable", "withoutThisDevice"])

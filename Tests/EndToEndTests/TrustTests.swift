@@ -33,6 +33,28 @@ struct TrustTests {
     }
   }
 
+  @Test("a device that was replaced says by whose word and since when, until that is taken back")
+  func replaced() async throws {
+    try await Bench.run { bench in
+      let (alice, bob) = try await bench.pair()
+      let carol = try await bench.peer("carol")
+      try await alice.succeed("peer", "ping", "bob")
+      let card = try await carol.succeed("id", "--text").line
+      try await bob.succeed("peer", "replace", "alice", card, "--yes")
+      #expect(try await alice.run("peer", "ping", "bob").status == 5)
+      let status = try await alice.succeed("status")
+      #expect(status.output.contains(/REPLACED: +bob says since .* call bob at once/), "\(status)")
+      let since = try await alice.succeed("status", "--json").json()["peers"][0]["saysReplacedSince"].string
+      #expect(since?.contains(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$/) == true)
+      let log = try await alice.succeed("log", "--json").json().array
+      #expect(log.contains { $0["event"].string == "said-replaced" && $0["peer"].string == "bob" })
+      try await bob.succeed("peer", "replace", "alice", "--undo")
+      try await alice.succeed("peer", "ping", "bob")
+      #expect(try await alice.succeed("status", "--json").json()["peers"][0]["saysReplacedSince"].isNull)
+      #expect(try await !alice.succeed("status").output.contains("REPLACED"))
+    }
+  }
+
   @Test("nobody having been chosen, a peer that has not imported this key gets no share, which is no success")
   func shareWithUnknown() async throws {
     try await Bench.run { bench in

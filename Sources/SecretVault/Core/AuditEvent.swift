@@ -46,6 +46,7 @@ enum AuditEvent: String {
   case groupLeft = "group-left"
   case messageReceived = "message-received"
   case peerReplaced = "peer-replaced"
+  case saidReplaced = "said-replaced"
   case changeProposed = "change-proposed"
   case changeRequested = "change-requested"
   case shareDealt = "share-dealt"
@@ -58,7 +59,7 @@ enum AuditEvent: String {
     switch self {
     case .cardReplaced, .shareReceived, .shareReleased, .refused, .conflict, .holdersLow, .holdersLost,
       .releaseRequested, .depositRequested, .itemReceived, .itemOvertaken, .groupInvited, .messageReceived,
-      .changeRequested:
+      .changeRequested, .saidReplaced:
       true
     default: false
     }

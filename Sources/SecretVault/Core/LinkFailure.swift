@@ -21,6 +21,11 @@ package struct LinkFailure: Error, Hashable, Sendable {
     case local
   }
 
+  private static let replacedReason = "says that this device was replaced by another one"
+
+  /// Whether the peer says that another device has this one's place.
+  var saysReplaced: Bool { kind == .unknownHere && reason == Self.replacedReason }
+
   /// Whether the line broke or fell silent, which says nothing of who is at its other end.
   var isOfLine: Bool { kind == .cutOff || kind == .unreachable }
 
@@ -106,7 +111,7 @@ package struct LinkFailure: Error, Hashable, Sendable {
         hint: "show \(peer) the QR code of `vault id`, to be added there with `vault peer add`, and try again")
     case .refusedReplaced:
       self.init(
-        .unknownHere, "says that this device was replaced by another one",
+        .unknownHere, Self.replacedReason,
         hint: "if you have no other device, somebody has shown \(peer) a wrong card: call \(peer) at once")
     case .transport(.unreachable(let why)): self.init(.unreachable, "unreachable: \(why)")
     case .transport(.timedOut), .timedOut: self.init(.unreachable, "did not answer in time")

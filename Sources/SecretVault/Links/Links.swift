@@ -56,7 +56,11 @@ package final class Links: Room {
         }
       }
     }
-    let conversation = try await opening(recipient).conversation(for: asker.byteCount)
+    let conversation: Conversation
+    do { conversation = try await opening(recipient).conversation(for: asker.byteCount) } catch {
+      if error.saysReplaced { trust.heardReplaced(by: recipient) }
+      throw error
+    }
     trust.met(recipient, conversation.session.peerCard)
     do { return try await carryOut(id, asker, in: conversation) } catch {
       return try await carryOnByNetwork(id, asker, recipient, error, after: conversation)

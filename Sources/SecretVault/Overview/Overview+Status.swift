@@ -57,7 +57,8 @@ extension Overview {
       let ids = known.filter { changed[$0] == nil }.union(changed.filter { $0.value.contains(record.digest) }.keys)
       return VaultStatus.Peer(
         summary: try directory.summary(record), holds: ids.sorted(), waiting: waiting[record.digest] ?? 0,
-        onItsWay: min(onItsWay[record.digest] ?? 0, waiting[record.digest] ?? 0))
+        onItsWay: min(onItsWay[record.digest] ?? 0, waiting[record.digest] ?? 0),
+        saysReplacedSince: try trust.saidReplaced(record.digest))
     }
   }
 }

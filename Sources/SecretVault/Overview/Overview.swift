@@ -8,18 +8,20 @@ package final class Overview: Room {
   package let core: VaultCore
   let directory: Directory
   let circles: Circles
+  let trust: TrustList
   let post: Post
   let consent: Consent
   let sharing: Sharing
   let items: Items
 
   init(
-    _ core: VaultCore, _ directory: Directory, _ circles: Circles, _ post: Post, _ consent: Consent,
-    _ sharing: Sharing, _ items: Items
+    _ core: VaultCore, _ directory: Directory, _ circles: Circles, _ trust: TrustList, _ post: Post,
+    _ consent: Consent, _ sharing: Sharing, _ items: Items
   ) {
     self.core = core
     self.directory = directory
     self.circles = circles
+    self.trust = trust
     self.post = post
     self.consent = consent
     self.sharing = sharing

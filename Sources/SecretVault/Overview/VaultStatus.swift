@@ -33,6 +33,8 @@ package struct VaultStatus: Sendable {
     package let waiting: Int
     /// How many of these travel by parcel meanwhile.
     package let onItsWay: Int
+    /// Since when it says that this device was replaced by another one, in milliseconds since 1970.
+    package let saysReplacedSince: Int64?
   }
 
   /// A secret, and what the last drill found.

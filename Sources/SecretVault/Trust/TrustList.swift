@@ -166,6 +166,7 @@ package final class TrustList: Room {
     }
     let removed = try database.removePeer(peer.digest)
     record(.peerRemoved, peer: peer)
+    do { try forgetReplaced(peer.digest) } catch { failure = failure ?? VaultError(error) }
     // Another process may have named it to somebody in between.
     do { try introductions.introduceNoMore(peer.digest) } catch { failure = failure ?? VaultError(error) }
     if let failure { throw failure }
@@ -209,6 +210,7 @@ package final class TrustList: Room {
       } else {
         database.notePeerSeen(keys.digest, at: now)
       }
+      try forgetReplaced(keys.digest)
     } catch .notFound {
       // Removed in the same moment: the next message ends the session.
     } catch {

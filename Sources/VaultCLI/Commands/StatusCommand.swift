@@ -9,7 +9,8 @@ struct StatusCommand: OpenedCommand {
     abstract: "Show where this device stands: itself, daemon, peers, groups, secrets and what waits.",
     discussion: """
       Asks nobody: what it says about others is what this device knows. Whether a
-      secret can be recovered is as the last 'vault check' found it.
+      secret can be recovered is as the last 'vault check' found it. REPLACED names
+      peers that say that another device has this one's place.
 
       Example: vault status --json
       """)

@@ -36,6 +36,10 @@ enum StatusText {
     }
     for share in status.lost { facts.append(("LOST", LostShareText.sentence(share))) }
     for item in status.lostItems { facts.append(("LOST", LostItemText.sentence(item))) }
+    for peer in status.peers {
+      guard let since = peer.saysReplacedSince else { continue }
+      facts.append(("REPLACED", replaced(by: peer.summary.name, since)))
+    }
     if !status.requests.isEmpty {
       facts.append(("requests", "\(status.requests.count) to decide about: see 'vault requests'"))
     }
@@ -47,6 +51,11 @@ enum StatusText {
     if !status.peers.isEmpty { lines += [""] + peers(status, now: now) }
     if !status.secrets.isEmpty { lines += [""] + secrets(status, now: now) }
     return lines
+  }
+
+  /// What a peer says of this device, and what to do about it.
+  static func replaced(by peer: String, _ since: Int64) -> String {
+    "\(peer) says since \(Timestamp.minute(since)) that another device has this one's place: if so, use that one; if not, somebody has shown \(peer) a wrong card: call \(peer) at once, who takes it back with 'vault peer replace' and --undo"
   }
 
   private static func group(_ group: GroupFacts) -> String {
@@ -148,6 +157,7 @@ extension VaultStatus.Peer {
       "name": .string(summary.name), "state": .string(summary.state.rawValue),
       "lastSeenAt": JSONValue(summary.lastSeenAt.map { Timestamp.exact($0) }), "holds": JSONValue(holds),
       "waiting": .integer(Int64(waiting)), "onItsWay": .integer(Int64(onItsWay)),
+      "saysReplacedSince": JSONValue(saysReplacedSince.map { Timestamp.exact($0) }),
     ]
   }
 }

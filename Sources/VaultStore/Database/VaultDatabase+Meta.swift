@@ -18,7 +18,7 @@ extension VaultDatabase {
 
   package func meta(_ key: String) throws(StoreError) -> [UInt8]? {
     let key = try checkedText(Self.metaPrefix + key, "a meta key")
-    return try read { db in try Meta.value(key, db) }
+    return try readOne { db in try Meta.value(key, db) }
   }
 
   package func setMeta(_ key: String, to value: [UInt8]) throws(StoreError) {
