@@ -1,5 +1,5 @@
 /// What the audit log distinguishes.
-enum AuditEvent: String {
+enum AuditEvent: String, CaseIterable {
   case peerAdded = "peer-added"
   case peerChanged = "peer-changed"
   case peerRemoved = "peer-removed"
