@@ -67,7 +67,7 @@ import VaultStore
     try circle.vault(3).changing.cancel("letter")
     #expect(try kinds(circle) == [.decision] && circle.vault(3).changing.statuses().isEmpty)
     // Its user may be asked again, and say yes then.
-    circle.world.clock.leap(by: .seconds(2 * 86_400))
+    circle.world.clock.leap(by: .seconds(8 * 86_400))
     _ = try await circle.say([header(circle)], by: 0, to: 3)
     _ = try await circle.vault(3).consent.approveRequest(#require(circle.waiting(3).first).id)
     #expect(try circle.vault(3).circles.hasAccepted(circle.id) && !circle.vault(3).circles.hasGivenUp(circle.id))

@@ -40,11 +40,11 @@ struct LifecycleAsker: Asker {
     }
     var byMark: [ObjectMark: LifecycleObject] = [:]
     for object in objects { byMark[try here { () throws in try object.digest().mark }] = object }
+    var heard = Heard(request: request, conversation)
     try await conversation.send(
       try question(
         request, byMark.keys.sorted(), verifier: conversation.recipient.keys.digest,
         binding: conversation.session.handshakeHash, kind: .session))
-    var heard = Heard(request: request)
     let wanted = try await heard.toEnd(of: conversation)
     let isNews = try here { () throws in try circles.take(heard.objects, of: id) }
     let isWanted = Set(wanted)
@@ -112,8 +112,8 @@ struct PlacesAsker: Asker {
 
   func ask(_ request: UInt64, _ conversation: Conversation) async throws(LinkFailure) -> [Place] {
     try await conversation.require(.lifecycle)
+    var heard = Heard(request: request, conversation)
     try await conversation.send(LifecycleRequest(request: request, tag: nil, proof: nil, known: []))
-    var heard = Heard(request: request)
     _ = try await heard.toEnd(of: conversation)
     try await conversation.send(LifecycleEnd(request: request))
     let result = try await conversation.receive(LifecycleResult.self)
@@ -137,12 +137,15 @@ private struct Heard {
   let request: UInt64
   private(set) var objects: [LifecycleObject] = []
   private var byteCount = 0
+  private var line: SlowLine
 
-  init(request: UInt64) { self.request = request }
+  init(request: UInt64, _ conversation: Conversation) {
+    self.request = request
+    line = SlowLine(conversation.environment)
+  }
 
   /// Returns what the peer wants.
   mutating func toEnd(of conversation: Conversation) async throws(LinkFailure) -> [ObjectMark] {
-    var line = SlowLine(conversation.environment)
     while true {
       let received = try await conversation.receiveAny()
       if received.type == LifecycleResult.type.rawValue {
