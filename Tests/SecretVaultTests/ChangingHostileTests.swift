@@ -124,7 +124,11 @@ import VaultStore
       return try circle.ready(member, row.index, in: second.digest())
     }
     #expect(try !circle.take([second] + ready.dropLast(), by: 0))
-    #expect(try circle.take([second] + ready, by: 0))
+    // Nothing else comes in with it.
+    let junk = try circle.proposal(by: 1, number: 9, lasting: 400 * 86_400_000)
+    let stranger = LifecycleObject.joining(try circle.willing(Identity.generate()))
+    #expect(try circle.take([.proposal(junk), stranger, second] + ready, by: 0))
+    #expect(try circle.count(.proposal, 0) == 1 && !circle.known(0).joinings.values.contains { $0.index == 0 })
     for _ in 0..<2 {
       #expect(try circle.known(0).changes.count == 2)
       #expect(try circle.known(0).newestComplete.digest == second.digest())

@@ -41,6 +41,7 @@ import VaultProtocol
       let rows = try circle.vault(member).parcelRecords(.change)
       #expect(rows.allSatisfy { $0.state == .answered }, "\(rows.map(\.state))")
       #expect(try circle.vault(member).changing.statuses().allSatisfy { !$0.isOpen })
+      #expect(try circle.vault(member).changing.secretsUnderWay(orUntold: true).isEmpty)
     }
   }
 

@@ -149,11 +149,12 @@ extension Changing {
     let record: SecretRecord
     do { record = try directory.resolve(reference) } catch let error as VaultError where error.code == .notFound {
       guard let id = try awaited(reference) else { throw error }
+      let now = environment.now()
       for request in try database.requests()
-      where request.kind == .change && request.secretID == id && request.state == .waiting
-        && request.endsAt > environment.now()
-      {
-        _ = try consent.refuseRequest(request.id)
+      where request.kind == .change && request.secretID == id && request.endsAt > now {
+        _ = try database.decideRequest(request.id, at: now) { row in
+          (row.state, row.endsAt) = (.refused, ReleaseConsent.sum(now, Consent.usualDecision))
+        }
       }
       return try circles.giveUp(id)
     }

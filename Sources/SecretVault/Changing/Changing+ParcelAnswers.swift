@@ -43,6 +43,7 @@ extension Changing {
       let isNews = try take(answer, of: record, id)
       if record.asksForPieces, try lacksFragment(id), try hasAllPieces(answer, record, id) {
         try post.change(record) { $0.nextAttemptAt = ParcelRecord.piecesMark }
+        return true
       } else {
         try drop(record)
       }
@@ -61,9 +62,11 @@ extension Changing {
     do {
       let isNews = try circles.take(answer.objects, of: id)
       let said = Set(try answer.objects.map { try $0.digest().mark })
+      let listener = PeerKnowledge.Listener(peer: record.peer, secret: id)
       circles.knowledge.answered(
-        .init(peer: record.peer, secret: id), record.request, lacked: Set(answer.wanted), said: said,
-        saidAll: answer.isWhole, at: environment.now())
+        listener, record.request, lacked: Set(answer.wanted), said: said, saidAll: answer.isWhole,
+        at: environment.now())
+      noteToldByParcel(listener)
       return isNews
     } catch let error as ProtocolError { throw LinkFailure(error) }
   }

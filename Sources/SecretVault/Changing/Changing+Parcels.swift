@@ -7,7 +7,7 @@ import VaultStore
 /// Changes said by parcel, to peers that can't be reached in a session: the same words, and nobody has to be there at the same time.
 extension Changing {
   /// Milliseconds after which a peer that has heard all is asked again whether it knows more.
-  private static let parcelPause: Int64 = 86_400_000
+  static let parcelPause: Int64 = 86_400_000
   /// The same for places, of which a peer may be told by its user at any time.
   private static let placesPause: Int64 = 3_600_000
 

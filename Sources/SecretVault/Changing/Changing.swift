@@ -148,7 +148,7 @@ package final class Changing: Room {
 
   /// All secrets about which something is under way.
   package func pursueAll() async throws {
-    for id in try secretsUnderWay() {
+    for id in try secretsUnderWay(orUntold: true) {
       do { try await pursue(id) } catch {
         try Task.checkCancellation()
         core.logFault("the holders of secret \(id) can't be changed: \(VaultError(error).reason)")
@@ -161,8 +161,10 @@ package final class Changing: Room {
     try await offPool { [self] in for id in try secretsUnderWay() { try askUser(id) } }
   }
 
-  func secretsUnderWay() throws -> [SecretID] {
-    var ids = try Set(database.secretsWithLifecycle().filter(isUnderWay) + secretsWithParcels())
+  /// With `orUntold` also those of which somebody is due to be told.
+  func secretsUnderWay(orUntold: Bool = false) throws -> [SecretID] {
+    let changing = try database.secretsWithLifecycle().filter { try isUnderWay($0, orUntold: orUntold) }
+    var ids = try Set(changing + secretsWithParcels())
     for replacement in try database.replacements() {
       ids.formUnion(try database.secrets(concerning: replacement.old, limit: Circles.placeLimit))
     }
@@ -170,10 +172,10 @@ package final class Changing: Room {
   }
 
   /// Whether something is still to be done about a secret's holders.
-  private func isUnderWay(_ id: SecretID) throws -> Bool {
+  private func isUnderWay(_ id: SecretID, orUntold: Bool) throws -> Bool {
     guard let circle = try circles.circle(of: id) else { return false }
-    guard try database.secret(id) != nil else { return true }
-    return try isUnderWay(circle) || leavesUntold(circle)
+    guard try database.secret(id) != nil else { return try !circles.hasGivenUp(id) }
+    return try isUnderWay(circle) || (orUntold && leavesUntold(circle))
   }
 
   private func isUnderWay(_ circle: Circle) throws -> Bool {
@@ -190,12 +192,13 @@ package final class Changing: Room {
     let newest = circle.newestComplete
     guard newest.holders != nil else { return false }
     let ready = Set(circle.ready(in: newest.digest).values.map(\.keys.digest))
-    let holders = Set(circle.epochs.values.flatMap { circle.holders(of: $0).values }).subtracting([identity.keys.digest]
-    )
+    let holders = Set(circle.epochs.values.flatMap { circle.holders(of: $0).values })
+      .subtracting([identity.keys.digest])
+    let now = environment.monotonic()
     let untold = told.withLock { told in
       holders.filter { card in
         guard let telling = told[.init(peer: card, secret: circle.header.id)] else { return !ready.contains(card) }
-        return telling.failures > 0 || !telling.marks.contains(newest.digest.mark)
+        return (telling.failures > 0 && now >= telling.notBefore) || !telling.marks.contains(newest.digest.mark)
       }
     }
     if untold.isEmpty { return false }
@@ -238,15 +241,20 @@ package final class Changing: Room {
     // What comes meanwhile, from others, isn't told yet.
     let before = (try? marks(id)) ?? []
     let began = environment.monotonic()
-    do {
-      if let last = unreached.withLock({ $0[peer.digest] }), last.secret != id, began < last.until {
-        throw last.failure
+    if let last = unreached.withLock({ $0[peer.digest] }), last.secret != id, began < last.until {
+      told.withLock { told in
+        let failures = max(1, told[listener]?.failures ?? 0)
+        told[listener] = Telling(marks: before, failures: failures, notBefore: last.until)
       }
+      if last.failure.isOfLine { await tellByParcel(id, to: peer) }
+      return false
+    }
+    do {
       var asker = try asker(id)
       asker.invitation = try invitation(id, peer.digest)
       let answer = try await links.ask(asker, of: try directory.recipient(peer))
       unreached.withLock { $0[peer.digest] = nil }
-      if environment.monotonic() - began > Self.pauses.first { noteUnreached(peer, for: id, .tooSlow, since: began) }
+      if answer.took > Self.pauses.first { noteUnreached(peer, for: id, .tooSlow, after: answer.took) }
       let again = environment.monotonic() + Self.pauses.usual
       told.withLock { $0[listener] = Telling(marks: answer.known ?? before, notBefore: again) }
       try endParcels(to: peer, about: id)
@@ -263,20 +271,32 @@ package final class Changing: Room {
       }
       environment.log.debug("\(peer.name) \(VaultCore.words(error)) about the holders of secret \(id)")
       guard let failure = error as? LinkFailure else { return false }
-      if failure.isOfLine || failure.kind == .slow { noteUnreached(peer, for: id, failure, since: began) }
-      guard failure.isOfLine else { return false }
-      do { try await offPool { [self] in try write(id, to: peer) } } catch {
-        core.logFault("nothing can be written to \(peer.name) about a secret's holders: \(VaultError(error).reason)")
+      if failure.isOfLine || [.slow, .unknownHere].contains(failure.kind) {
+        noteUnreached(peer, for: id, failure, after: now - began)
       }
+      if failure.isOfLine { await tellByParcel(id, to: peer) }
       return false
     }
   }
 
-  private func noteUnreached(_ peer: PeerRecord, for id: SecretID, _ failure: LinkFailure, since began: Double) {
+  private func tellByParcel(_ id: SecretID, to peer: PeerRecord) async {
+    do { try await offPool { [self] in try write(id, to: peer) } } catch {
+      core.logFault("nothing can be written to \(peer.name) about a secret's holders: \(VaultError(error).reason)")
+    }
+  }
+
+  /// Whoever has answered a parcel has been told: it isn't called in vain before an hour, unless there is more to tell.
+  func noteToldByParcel(_ listener: PeerKnowledge.Listener) {
+    guard let known = circles.knowledge.known(listener, at: environment.now(), within: Self.parcelPause) else { return }
+    let notBefore = environment.monotonic() + Self.pauses.longest
+    told.withLock { $0[listener] = Telling(marks: known, notBefore: notBefore) }
+  }
+
+  private func noteUnreached(_ peer: PeerRecord, for id: SecretID, _ failure: LinkFailure, after time: Double) {
     let now = environment.monotonic()
     unreached.withLock { unreached in
-      if let last = unreached[peer.digest], began < last.until { return }
-      unreached[peer.digest] = (id, now + max(Self.pauses.first, 10 * (now - began)), failure)
+      if let last = unreached[peer.digest], now - time < last.until { return }
+      unreached[peer.digest] = (id, now + min(max(Self.pauses.first, 10 * time), Self.pauses.usual), failure)
     }
   }
 

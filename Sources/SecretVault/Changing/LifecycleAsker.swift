@@ -28,6 +28,8 @@ struct LifecycleAsker: Asker {
     let known: Set<ObjectMark>?
     let request: UInt64
     let conversation: Conversation
+    /// Milliseconds from the question on.
+    let took: Double
   }
 
   var byteCount: UInt64 { 0 }
@@ -70,7 +72,8 @@ struct LifecycleAsker: Asker {
     let result = try await conversation.receive(LifecycleResult.self)
     guard result.request == request else { throw .notAsked }
     if let refusal = result.refusal { throw .refused(refusal) }
-    return Answer(isNews: isNews, known: known, request: request, conversation: conversation)
+    return Answer(
+      isNews: isNews, known: known, request: request, conversation: conversation, took: heard.line.elapsed)
   }
 
   /// The question, with the proof of a share: bound to the session or the parcel that it goes in.
@@ -137,7 +140,7 @@ private struct Heard {
   let request: UInt64
   private(set) var objects: [LifecycleObject] = []
   private var byteCount = 0
-  private var line: SlowLine
+  private(set) var line: SlowLine
 
   init(request: UInt64, _ conversation: Conversation) {
     self.request = request

@@ -141,13 +141,13 @@ extension Circles {
   /// Whether this device's user has said that it takes a share of a secret of which it has none yet.
   func hasAccepted(_ id: SecretID) throws -> Bool {
     let name = LifecycleRecord.Name(.receivingKey, try AskTag.of(id))
-    return try database.lifecycle(ofSecret: id).contains { $0.name == name }
+    return try database.lifecycle(ofSecret: id).contains { $0.name == name } && !hasGivenUp(id)
   }
 
   /// Forgets what somebody has asked this device to take a share of, if its user hasn't said yes and isn't asked any more.
   /// With a refusal also what was accepted before.
   func forgetInvitation(_ id: SecretID, isRefused: Bool = false) throws {
-    guard try database.secret(id) == nil, try isRefused || !hasAccepted(id) else { return }
+    guard try database.secret(id) == nil, try isRefused || !(hasAccepted(id) || hasGivenUp(id)) else { return }
     let now = environment.now()
     let waits = try database.requests().contains {
       $0.kind == .change && $0.secretID == id && $0.state == .waiting && $0.endsAt > now
@@ -158,11 +158,11 @@ extension Circles {
       ofSecret: id, removing: Set(try database.lifecycle(ofSecret: id).map(\.name)).subtracting([mark]))
   }
 
-  /// Notes that this device's user has given up its place in a secret: it takes one again only if its user says so.
+  /// Notes that this device's user has given up its place in a secret: it takes one again only if its user says so. What it has said stays, as
+  /// others keep the first that they hear.
   func giveUp(_ id: SecretID) throws {
     let mark = LifecycleRecord(secretID: id, name: try givenUp(id), content: [0], addedAt: environment.now())
     try database.changeLifecycle(ofSecret: id, adding: [mark])
-    try forgetInvitation(id, isRefused: true)
   }
 
   func hasGivenUp(_ id: SecretID) throws -> Bool { try decision(on: givenUp(id).digest, of: id) == false }
@@ -203,13 +203,26 @@ extension Circles {
     do { name = try AskTag.of(header.id) } catch { throw VaultError(.other, "no key could be made") }
     let (known, own) = (try circle(of: header.id), identity.keys.digest)
     let epoch = known?.newestComplete.digest ?? header.digest
-    let rows = try joiningRows(header.id, epoch, index: 0, salt: nil, named: name)
+    let (mark, key) = (try givenUp(header.id), LifecycleRecord.Name(.receivingKey, name))
+    let present = try database.lifecycle(ofSecret: header.id)
     // A key of which a share has come already is worth nothing to whoever deals.
-    let isUsed = known.map { $0.hasRow(own) && $0.willing(own) == nil && $0.willing(own, in: epoch) == nil } ?? false
-    let key = LifecycleRecord.Name(.receivingKey, name)
-    try database.changeLifecycle(
-      ofSecret: header.id, adding: rows, removing: isUsed ? [key, givenUp(header.id)] : [givenUp(header.id)],
-      unlessThere: isUsed ? nil : key)
+    let last = known?.epochs.values.filter { $0.holders?.values.contains(own) == true }.map(\.number).max() ?? 0
+    let isUsed = try known.map {
+      try last > 0 && ownEpochs(header.id).max() ?? 0 >= last && $0.willing(own) == nil
+        && $0.willing(own, in: epoch) == nil
+    }
+    if let old = present.first(where: { $0.name == key }) {
+      if isUsed == true {
+        let rows = try joiningRows(header.id, epoch, index: 0, salt: nil, named: name)
+        try database.changeLifecycle(
+          ofSecret: header.id, adding: rows, removing: [key, mark], ifThere: (key, old.content))
+      } else if present.contains(where: { $0.name == mark }) {
+        try database.changeLifecycle(ofSecret: header.id, removing: [mark])
+      }
+    } else {
+      let rows = try joiningRows(header.id, epoch, index: 0, salt: nil, named: name)
+      try database.changeLifecycle(ofSecret: header.id, adding: rows, removing: [mark], unlessThere: key)
+    }
   }
 
   /// A receiving key and the joining that names it. There is one of each name.

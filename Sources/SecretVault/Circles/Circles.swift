@@ -119,12 +119,22 @@ package final class Circles: Room {
     let completed = try circle.completed(by: objects).filter { known.changes[$0] == nil }
     guard !completed.isEmpty else { return added }
     var more: [LifecycleRecord] = []
-    for object in objects where try circle.add(object, named: named, admitted: completed) {
+    for object in objects where Self.isPart(object, of: completed) {
+      guard try circle.add(object, admitted: completed) else { continue }
       more.append(try row(object, of: circle.header.id))
     }
     if completed.contains(where: { circle.epochs[$0].map(circle.isComplete) == true }) { return added + more }
     circle = known
     return added
+  }
+
+  /// Whether something is one of these records, or says who holds its share of one.
+  private static func isPart(_ object: LifecycleObject, of records: Set<Digest>) -> Bool {
+    switch object {
+    case .record: (try? object.digest()).map(records.contains) ?? false
+    case .joining(let joining): joining.index != 0 && records.contains(joining.record)
+    default: false
+    }
   }
 
   /// The proposals and dealings that records name.

@@ -6,7 +6,7 @@ import VaultStore
 
 extension Consent {
   /// Milliseconds for which a decision holds if nobody says otherwise: a day.
-  private static let usualDecision: Int64 = 86_400_000
+  static let usualDecision: Int64 = 86_400_000
   /// The longest time for which a decision can hold: a year.
   package static let longestDecision: Int64 = 365 * 86_400_000
   /// How long a daemon has to take up a share that was approved.
@@ -64,7 +64,10 @@ extension Consent {
     }
     // What another peer's invitation was accepted for stays.
     if decided.kind == .change, state != .approved {
-      try circles.forgetInvitation(decided.secretID, isRefused: former == .approved)
+      let isOthers = try database.requests().contains {
+        $0.kind == .change && $0.secretID == decided.secretID && $0.state == .approved && $0.endsAt > now
+      }
+      try circles.forgetInvitation(decided.secretID, isRefused: former == .approved && !isOthers)
     }
     let peer = try asker(decided)
     record(

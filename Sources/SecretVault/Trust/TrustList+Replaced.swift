@@ -16,7 +16,8 @@ extension TrustList {
     do {
       guard let peer = try database.peer(recipient.keys.digest), try saidReplaced(peer.digest) == nil else { return }
       try database.setMeta(Self.saidReplacedKey(peer.digest), to: environment.now().bigEndianBytes)
-      record(.saidReplaced, peer: peer)
+      // It may say this and the contrary by turns.
+      if core.mayWrite(of: peer) { record(.saidReplaced, peer: peer) }
     } catch { core.logFault("what a peer says of this device could not be noted: \(error)") }
   }
 
