@@ -49,7 +49,7 @@ extension CrashStepTests {
       try await visit(deed, thinnedBy: 40) { fault in
         let circumstances = "\(fault) of a yes, VAULT_CRASH_SEED=\(Effort.seed)"
         let id = try await drill.share()
-        try await drill.peers[0].run("secret", "refresh", id)
+        try drill.expectPlain(try await drill.peers[0].run("secret", "refresh", id))
         try await drill.bench.wait(for: "a question about \(id)") { try await !drill.waiting(id, bob).isEmpty }
         let number = try #require(try await drill.waiting(id, bob).first)
         let (outcome, trace) = try await FaultyRun(bob, ["requests", "approve", "\(number)"], fault).end()

@@ -59,6 +59,30 @@ import VaultStore
     #expect(try circle.known(2).ready(in: fork.digests[1]).isEmpty)
   }
 
+  @Test func `what follows from the other one of two records with one number is nothing to ask or to deal for`()
+    async throws
+  {
+    let fork = try await Fork()
+    let circle = fork.circle
+    for change in fork.changes { try circle.take(change, by: 2) }
+    try await circle.advance(2)
+    let known = try circle.known(2)
+    let held = try #require(known.held(circle.epochs(2)).last)
+    let other = try #require(known.epochs.values.first { $0.number == held.number && $0.digest != held.digest })
+    for (parent, number) in [(other, UInt32(5)), (held, 6)] {
+      let rows = fork.proposals[0].rows
+      let proposal = try Proposal.sign(
+        parent: parent, number: number, threshold: 2, rows: rows,
+        expiresAt: circle.world.clock.now + 86_400_000, by: circle.identity(0))
+      try circle.take([.proposal(proposal)], by: 2)
+      try circle.decide(proposal, true, by: 2)
+    }
+    try await circle.advance(2)
+    let dealt = try circle.known(2).dealings.values.filter { $0.dealing.keys.digest == circle.card(2) }
+    let parents = try dealt.compactMap { try circle.known(2).proposals[$0.dealing.proposal]?.parent }
+    #expect(parents.contains(held.digest) && !parents.contains(other.digest))
+  }
+
   @Test func `older shares stay until the record is complete of which the device has its share, and its user agrees`()
     async throws
   {

@@ -42,10 +42,12 @@ extension Changing {
   /// Deals this device's share for what its user has agreed to, once a delay that is set for the secret has passed.
   private func deal(_ id: SecretID) throws {
     guard let circle = try circles.circle(of: id) else { return }
+    // Of two epochs with one number this device has the share of one.
+    let own = circle.held(try circles.ownEpochs(id))
     for (digest, proposal) in circle.open where !circle.hasDealt(identity.keys.digest, proposal: digest) {
       guard let decision = try database.lifecycle(ofSecret: id).first(where: { $0.name == .init(.decision, digest) }),
         decision.content == [1], try mayDeal(since: decision.addedAt, id), mistake(proposal, digest, circle) == nil,
-        let parent = circle.epochs[proposal.parent], let held = try circles.share(of: parent)
+        let parent = own.first(where: { $0.digest == proposal.parent }), let held = try circles.share(of: parent)
       else { continue }
       let salt = parent.holders == nil ? held.salt.withUnsafeBytes { Array($0) } : nil
       let made: (dealing: HolderDealing, boxes: [[UInt8]])
@@ -312,8 +314,7 @@ extension Changing {
     let own = try circles.ownEpochs(circle.header.id)
     if circle.open[digest] != nil {
       // What this device can't deal for, whatever its user says, is nothing to ask: a later change may have overtaken it.
-      guard let parent = circle.epochs[proposal.parent] else { return false }
-      return own.contains(parent.number) && mistake(proposal, digest, circle) == nil
+      return circle.held(own).contains { $0.digest == proposal.parent } && mistake(proposal, digest, circle) == nil
     }
     return own.contains(proposal.number) && own.contains { $0 < proposal.number }
   }

@@ -77,8 +77,9 @@ struct Liar {
   private func dealings(
     _ count: Int, of digest: Digest, _ circle: SecretVault.Circle, spoilt: Bool, _ random: inout SplitMix
   ) throws -> [LifecycleObject] {
-    guard let proposal = circle.proposals[digest], let parent = circle.epochs[proposal.parent],
-      try circles.ownEpochs(id).contains(parent.number), let held = try circles.share(of: parent)
+    let own = circle.held(try circles.ownEpochs(id))
+    guard let proposal = circle.proposals[digest], let parent = own.first(where: { $0.digest == proposal.parent }),
+      let held = try circles.share(of: parent)
     else { return [] }
     let salt = parent.holders == nil ? held.salt.withUnsafeBytes { Array($0) } : nil
     return try (0..<count).map { _ in
