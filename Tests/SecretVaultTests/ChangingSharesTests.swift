@@ -79,12 +79,7 @@ import VaultStore
     let path = try world.scratch.write(bytes, as: "letter.txt")
     let item = try await world[0].vault.items.addItem(ItemRequest(source: .file(path: path)), under: "family")
     let circle = try ChangingCircle(key.id, in: world)
-    try await circle.order(.replace("cleo", by: "dan"))
-    try await circle.settle([3])
-    try await circle.agree(3)
-    try await circle.settle([0, 1])
-    try await circle.agree(1)
-    try await circle.settle([0, 1, 3])
+    try await circle.change(.replace("cleo", by: "dan"), asks: [3, 1], among: [0, 1, 3])
     for member in [0, 1, 3] { try #require(circle.epochs(member) == [1]) }
     world.set(.refuses, for: world[2])
     try await world[0].vault.items.sendItem(item.id, to: "dan")

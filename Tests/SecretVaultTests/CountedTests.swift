@@ -76,12 +76,7 @@ import Testing
 
   @Test func `whoever came by a change is known to hold a share, and proposed for one of a copy`() async throws {
     let circle = try await ChangingCircle()
-    try await circle.order(.replace("cleo", by: "dan"))
-    try await circle.settle([3])
-    try await circle.agree(3)
-    try await circle.settle([0, 1])
-    try await circle.agree(1)
-    try await circle.settle([0, 1, 3])
+    try await circle.change(.replace("cleo", by: "dan"), asks: [3, 1], among: [0, 1, 3])
     let vault = circle.vault(0)
     #expect(try vault.recovering.planReshare(ReshareRequest(reference: "letter")).recipients == ["ben", "dan"])
     #expect(try vault.sharing.sharing(circle.id.description, leftOut: []).isFinished)

@@ -4,6 +4,12 @@ import Testing
 @testable import SecretVault
 
 @Suite struct ReplacedTests {
+  @Test func `that a device was replaced is still known when Bluetooth has failed, too`() {
+    let told = LinkFailure(SessionError.refusedReplaced, peer: "ben")
+    #expect(told.saysReplaced && told.and(.tooSlow).saysReplaced && LinkFailure.tooSlow.and(told).saysReplaced)
+    #expect(!LinkFailure(SessionError.refusedUnknownKey, peer: "ben").saysReplaced)
+  }
+
   @Test func `a device that was replaced is told so, a removed one hears what a stranger hears`() async throws {
     let world = try TestWorld(4)
     try await world.prove()

@@ -252,7 +252,7 @@ extension Changing {
     let proposal = change.record.proposal
     let ready = Set(circle.ready(in: digest).keys)
     let missing = (epoch.holders ?? [:]).filter { !ready.contains($0.key) }
-    let needed = min(epoch.holders?.count ?? 0, 2 * epoch.scheme.threshold - 1)
+    let needed = Circle.readyNeeded(of: epoch.holders?.count ?? 0, epoch.scheme.threshold)
     let parent = circle.epochs[change.parent] ?? Epoch(circle.header)
     let left = circle.holders(of: parent).filter { epoch.holders?.values.contains($0.value) != true }
     func named(_ holders: [UInt8: Digest]) -> [String] {

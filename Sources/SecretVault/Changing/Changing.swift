@@ -44,9 +44,12 @@ package final class Changing: Room {
     stalled.withLock { $0[id].map { environment.monotonic() >= $0.notBefore } ?? true }
   }
 
+  /// All is taken over, or something new has come.
+  private func endPause(_ id: SecretID) { stalled.withLock { $0[id] = nil } }
+
   func noteTakenOver(_ id: SecretID, isDone: Bool) {
+    if isDone { return endPause(id) }
     stalled.withLock { stalled in
-      guard !isDone else { return stalled[id] = nil }
       let failures = min((stalled[id]?.failures ?? 0) + 1, 16)
       stalled[id] = (failures, environment.monotonic() + Self.pause(failures))
     }
@@ -130,15 +133,15 @@ package final class Changing: Room {
   /// Does what there is to be done about a secret's holders, asks those who may know more, and does what follows from
   /// that, until nothing new comes.
   package func pursue(_ id: SecretID, asksAll: Bool = false) async throws {
-    if asksAll { noteTakenOver(id, isDone: true) }
+    if asksAll { endPause(id) }
     for round in 0..<Self.roundLimit {
       try Task.checkCancellation()
       let hasCome = await readParcels(about: id)
-      if hasCome { noteTakenOver(id, isDone: true) }
+      if hasCome { endPause(id) }
       try await advance(id)
       let isNews = await gather(id, asksAll: asksAll && round == 0)
       guard isNews || hasCome else { break }
-      noteTakenOver(id, isDone: true)
+      if isNews { endPause(id) }
     }
     try await advance(id)
     try await offPool { [self] in try forgetPlace(id) }

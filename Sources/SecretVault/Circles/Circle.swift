@@ -52,8 +52,10 @@ struct Circle: Sendable {
   /// Whether so many hold their shares of an epoch that older ones aren't needed, even if t'−1 of them, or n'−t', lie.
   func isComplete(_ epoch: Epoch) -> Bool {
     guard let holders = epoch.holders else { return true }
-    return ready(in: epoch.digest).count >= min(holders.count, 2 * epoch.scheme.threshold - 1)
+    return ready(in: epoch.digest).count >= Self.readyNeeded(of: holders.count, epoch.scheme.threshold)
   }
+
+  static func readyNeeded(of count: Int, _ threshold: Int) -> Int { min(count, 2 * threshold - 1) }
 
   /// The epoch that counts among those of which this device has shares: the newest that is complete, or else the oldest.
   func current(among numbers: [UInt32]) -> Epoch? {
@@ -230,7 +232,7 @@ struct Circle: Sendable {
     for object in objects {
       guard case .record(let name) = object, let proposal = proposals[name.proposal] else { continue }
       let digest = try object.digest()
-      let needed = min(proposal.rows.count, 2 * Int(proposal.threshold) - 1)
+      let needed = Self.readyNeeded(of: proposal.rows.count, Int(proposal.threshold))
       if ready[digest]?.count ?? 0 >= needed { completed.insert(digest) }
     }
     return completed

@@ -207,12 +207,11 @@ extension Circles {
     let present = try database.lifecycle(ofSecret: header.id)
     // A key of which a share has come already is worth nothing to whoever deals.
     let last = known?.epochs.values.filter { $0.holders?.values.contains(own) == true }.map(\.number).max() ?? 0
-    let isUsed = try known.map {
-      try last > 0 && ownEpochs(header.id).max() ?? 0 >= last && $0.willing(own) == nil
-        && $0.willing(own, in: epoch) == nil
-    }
+    let isUsed =
+      try last > 0 && ownEpochs(header.id).max() ?? 0 >= last && known?.willing(own) == nil
+      && known?.willing(own, in: epoch) == nil
     if let old = present.first(where: { $0.name == key }) {
-      if isUsed == true {
+      if isUsed {
         let rows = try joiningRows(header.id, epoch, index: 0, salt: nil, named: name)
         try database.changeLifecycle(
           ofSecret: header.id, adding: rows, removing: [key, mark], ifThere: (key, old.content))

@@ -21,11 +21,6 @@ package struct LinkFailure: Error, Hashable, Sendable {
     case local
   }
 
-  private static let replacedReason = "says that this device was replaced by another one"
-
-  /// Whether the peer says that another device has this one's place.
-  var saysReplaced: Bool { kind == .unknownHere && reason == Self.replacedReason }
-
   /// Whether the line broke or fell silent, which says nothing of who is at its other end.
   var isOfLine: Bool { kind == .cutOff || kind == .unreachable }
 
@@ -37,13 +32,19 @@ package struct LinkFailure: Error, Hashable, Sendable {
   package let refusal: RefusalReason?
   /// Milliseconds after which the peer does what it was asked for, if it said so.
   package let wait: Int64?
+  /// Whether the peer says that another device has this one's place.
+  let saysReplaced: Bool
 
-  init(_ kind: Kind, _ reason: String, hint: String? = nil, refusal: RefusalReason? = nil, wait: Int64? = nil) {
+  init(
+    _ kind: Kind, _ reason: String, hint: String? = nil, refusal: RefusalReason? = nil, wait: Int64? = nil,
+    saysReplaced: Bool = false
+  ) {
     self.kind = kind
     self.reason = reason
     self.hint = hint
     self.refusal = refusal
     self.wait = wait
+    self.saysReplaced = saysReplaced
   }
 
   init(local error: any Error) {
@@ -95,7 +96,8 @@ package struct LinkFailure: Error, Hashable, Sendable {
   /// The same, with what came of Bluetooth to the same peer.
   func and(_ other: LinkFailure) -> LinkFailure {
     LinkFailure(
-      kind, reason + "; over Bluetooth: " + other.reason, hint: hint ?? other.hint, refusal: refusal, wait: wait)
+      kind, reason + "; over Bluetooth: " + other.reason, hint: hint ?? other.hint, refusal: refusal, wait: wait,
+      saysReplaced: saysReplaced || other.saysReplaced)
   }
 
   static func tooOld(_ peer: String) -> LinkFailure {
@@ -111,8 +113,9 @@ package struct LinkFailure: Error, Hashable, Sendable {
         hint: "show \(peer) the QR code of `vault id`, to be added there with `vault peer add`, and try again")
     case .refusedReplaced:
       self.init(
-        .unknownHere, Self.replacedReason,
-        hint: "if you have no other device, somebody has shown \(peer) a wrong card: call \(peer) at once")
+        .unknownHere, "says that this device was replaced by another one",
+        hint: "if you have no other device, somebody has shown \(peer) a wrong card: call \(peer) at once",
+        saysReplaced: true)
     case .transport(.unreachable(let why)): self.init(.unreachable, "unreachable: \(why)")
     case .transport(.timedOut), .timedOut: self.init(.unreachable, "did not answer in time")
     case .transport(.lost(let why)): self.init(.cutOff, "was cut off in the middle: \(why)")

@@ -56,6 +56,16 @@ struct ChangingCircle {
     try await vault(member).changing.order(order, of: [id.description], leavingOutAbsent: false).first
   }
 
+  /// Orders a change, to which those named say yes in this order.
+  func change(_ change: ChangeOrder, asks: [Int], among members: [Int]) async throws {
+    try await order(change)
+    for member in asks {
+      try await settle(members)
+      try await agree(member)
+    }
+    try await settle(members)
+  }
+
   /// What a member is asked about this secret's holders.
   func waiting(_ member: Int) throws -> [VaultRequest] {
     try vault(member).consent.requests().filter { $0.kind == .change && $0.state == .waiting }
