@@ -42,6 +42,17 @@ import Testing
     #expect(try reopened.companions.readSecret(sampleID(1)).lifecycle == [header, ready])
   }
 
+  @Test func `what the last drill found of those who held it before is forgotten`() throws {
+    let home = try TestHome()
+    let database = try holding(home)
+    let drill = DrillRecord(
+      secretID: sampleID(1), checkedAt: 5, answered: 3, needed: 2, isRecoverable: true, warned: .none, holders: [])
+    try database.putDrill(drill)
+    #expect(try database.drill(ofSecret: sampleID(1)) == drill)
+    try takeOver(database, epoch: 1)
+    #expect(try database.drill(ofSecret: sampleID(1)) == nil)
+  }
+
   @Test func `a dealer without a share takes one over`() throws {
     let home = try TestHome()
     let database = try home.makeDatabase()

@@ -61,7 +61,7 @@ struct InfoCommand: OpenedCommand {
   /// What is known of recovering it: that shares were delivered says nothing of it.
   private static func lastCheck(_ details: SecretDetails, now: Int64) -> String {
     guard let check = details.lastCheck else {
-      return "never; 'vault check' asks the holders whether they could recover it"
+      return "not yet; 'vault check' asks the holders whether they could recover it"
     }
     func word(_ isRecoverable: Bool?) -> String {
       isRecoverable.map { $0 ? "recoverable" : "NOT recoverable" } ?? "not known"

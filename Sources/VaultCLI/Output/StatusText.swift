@@ -112,7 +112,7 @@ enum StatusText {
   }
 
   private static func check(_ secret: VaultStatus.Secret, now: Int64) -> String {
-    guard let check = secret.lastCheck else { return secret.summary.ownIndex == nil ? "no share here" : "never" }
+    guard let check = secret.lastCheck else { return secret.summary.ownIndex == nil ? "no share here" : "not yet" }
     let word = check.isRecoverable ? "recoverable" : "NOT recoverable"
     return
       "\(word), \(check.answered) of \(secret.summary.shareCount) answered, \(Measures.ago(check.checkedAt, now: now))"

@@ -197,7 +197,8 @@ extension VaultDatabase {
     }
   }
 
-  /// Stores a share that this device has taken over beside its older ones, with what belongs to it, all or nothing.
+  /// Stores a share that this device has taken over beside its older ones, with what belongs to it, all or nothing,
+  /// and forgets the last drill.
   /// `secret` and `fragment` are what it stores if it hasn't held the secret before; the fragment's file must be whole.
   ///
   /// `share` is share and salt. Throws ``StoreError/alreadyExists(_:)`` for an epoch of which there is a share, and for
@@ -237,6 +238,8 @@ extension VaultDatabase {
       guard try Self.fragment(id, index, db)?.isComplete == true else {
         throw StoreError.invalid("a share without its fragment")
       }
+      // Was of holders who no longer count.
+      try db.run("DELETE FROM drills WHERE secret_id = ?", [id.blob])
       try self.change(id, adding: adding, removing: removing, db)
       changed.insert(.secret(id))
     }
