@@ -11,17 +11,20 @@ systemunitdir = $(PREFIX)/lib/systemd/system
 bashdir = $(PREFIX)/share/bash-completion/completions
 zshdir = $(PREFIX)/share/zsh/site-functions
 fishdir = $(PREFIX)/share/fish/vendor_completions.d
+mandir = $(PREFIX)/share/man
 desktopdir = $(PREFIX)/share/applications
 
 # Swift may lie outside PATH; the scripts know the usual places.
 SWIFT = . scripts/common.sh && find_swift && swift
+# `vault --version` names it. Only a release is told, so that nothing else is linked anew with each commit.
+COMMIT = VAULT_COMMIT=$$(git describe --always --abbrev=12 --dirty=-changed --match='' 2>/dev/null || echo unknown)
 swift_files = Sources Tests Fuzz/Sources/VaultFuzz Package.swift Fuzz/Package.swift Benchmarks Examples
 RELEASE = -c release --static-swift-stdlib --disable-local-rpath --product
 # The link that SwiftPM keeps to where it builds: known without running it.
 release_bin = .build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench bench-smoke build release server install-server bench-server bench-grouper bench-courier bench-latency bench-lifecycle examples account-book build-tests test-server test test-xmpp soak test-elsewhere test-thread test-address test-release test-ble test-namespaces bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
+.PHONY: help demo deb test-deb manual bench bench-smoke build release server install-server bench-server bench-grouper bench-courier bench-latency bench-lifecycle examples account-book build-tests test-server test test-xmpp soak test-elsewhere test-thread test-address test-release test-ble test-namespaces bench-ble scan-table crash fuzz fuzz-short model lint format install uninstall clean setup
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -57,9 +60,21 @@ build-tests: setup
 	@$(SWIFT) build --build-tests
 
 release: setup ## build vault and its two helpers as they are installed
-	@$(SWIFT) build $(RELEASE) vault
+	@export $(COMMIT); $(SWIFT) build $(RELEASE) vault
 	@$(SWIFT) build $(RELEASE) vault-scan
 	@$(SWIFT) build $(RELEASE) vault-net
+
+manual: release server ## write the manual pages, out of what the commands say of themselves
+	@$(SWIFT) build $(RELEASE) generate-manual
+	@scripts/manual "$(release_bin)" "$$(git log -1 --format=%cs 2>/dev/null || date +%F)" .build/manual
+
+deb: setup ## build Debian packages of everything into .build/packages, with their manual pages and licences
+	@scripts/setup dpkg-buildpackage dh lintian
+	@scripts/deb
+
+test-deb: deb ## install the packages in a Debian of its own, run the demo with them, upgrade and purge them; as root
+	@scripts/setup mmdebstrap
+	@scripts/test-deb
 
 server: setup ## build vault-server, which keeps messages for groups, as it is installed
 	@$(SWIFT) build $(RELEASE) vault-server
@@ -185,13 +200,15 @@ install-server: ## install what `make server` has built, and a systemd unit for 
 	install -m 755 "$(release_bin)/vault-server" "$(DESTDIR)$(bindir)/vault-server"
 	sed 's|@BINDIR@|$(bindir)|' packaging/vault-server.service >"$(DESTDIR)$(systemunitdir)/vault-server.service"
 	chmod 644 "$(DESTDIR)$(systemunitdir)/vault-server.service"
+	[ ! -d .build/manual ] || { install -d "$(DESTDIR)$(mandir)/man8" && install -m 644 .build/manual/*.8 "$(DESTDIR)$(mandir)/man8/"; }
 
 uninstall: ## remove what install put below PREFIX
 	rm -f "$(DESTDIR)$(bindir)/vault-server" "$(DESTDIR)$(systemunitdir)/vault-server.service"
 	rm -f "$(DESTDIR)$(bindir)/vault" "$(DESTDIR)$(libexecdir)/vault-scan" "$(DESTDIR)$(libexecdir)/vault-net" \
 	  "$(DESTDIR)$(unitdir)/vault.service" \
 	  "$(DESTDIR)$(bashdir)/vault" "$(DESTDIR)$(zshdir)/_vault" "$(DESTDIR)$(fishdir)/vault.fish" \
-	  "$(DESTDIR)$(desktopdir)/vault-url.desktop"
+	  "$(DESTDIR)$(desktopdir)/vault-url.desktop" "$(DESTDIR)$(mandir)"/man1/vault.1 "$(DESTDIR)$(mandir)"/man1/vault-*.1 \
+	  "$(DESTDIR)$(mandir)/man8/vault-server.8"
 
 clean: ## remove what was built
 	rm -rf .build .build-thread .build-address Fuzz/.build Fuzz/Findings

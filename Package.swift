@@ -101,6 +101,9 @@ let package = Package(
     // pkg-config's flags for libstrophe are ones that SwiftPM doesn't pass on; the module map links it.
     system("CStrophe", nil, "libstrophe-dev"),
     .target(name: "CShims"),
+    .target(
+      name: "CVersion",
+      cSettings: Context.environment["VAULT_COMMIT"].map { [.define("VAULT_COMMIT", to: "\"\($0)\"")] } ?? []),
     .target(name: "CCurlShims", dependencies: ["CCurl"]),
     .target(name: "CHiredisShims", dependencies: ["CHiredis"]),
     .target(name: "CStropheShims", dependencies: ["CStrophe"]),
@@ -188,7 +191,7 @@ let package = Package(
       dependencies: [
         "VaultDaemon", "SecretVault", "VaultGroups", "VaultXMPP", "Grouper", "VaultStore", "VaultProtocol", "Courier",
         "PeerLink", "PeerAuth", "ShamirKit", "QRCode", "SealedPayload", "CallbackURL", "Sodium", "Concurrency",
-        "CShims", argumentParser, logging,
+        "CShims", "CVersion", argumentParser, logging,
       ],
       swiftSettings: settings, linkerSettings: hardened),
     .executableTarget(

@@ -8,6 +8,9 @@ package import WireCodec
 /// another receives; several senders take turns. A cancelled send or receive, and any error, ends the session and closes
 /// the transport. There is no clock here: whoever sets a deadline cancels the task.
 public actor PeerSession {
+  /// Goes into each handshake as its prologue: only who says the same shakes hands.
+  package static let protocolName = "vault/peer/1"
+
   /// Most bytes of a message of an unknown type that is skipped rather than refused.
   package static let unknownMessageLimit = 1 << 16
   static let headerByteCount = 6

@@ -5,7 +5,7 @@ import WireCodec
 ///
 /// All frames here have one length or a small limit. The steps of both sides stand in `docs/formats/peerauth.md`.
 struct SessionSetup: ~Copyable {
-  static let prologue = Array("vault/peer/1".utf8)
+  static let prologue = Array(PeerSession.protocolName.utf8)
   private static let keyCount = X25519.keyByteCount
   private static let tag = CipherState.overhead
 

@@ -1,4 +1,7 @@
 import ArgumentParser
+import CVersion
+import PeerAuth
+import VaultProtocol
 
 /// The command `vault` itself.
 struct Root: AsyncParsableCommand {
@@ -28,7 +31,12 @@ struct Root: AsyncParsableCommand {
     version: version,
     subcommands: named ?? hidden, groupedSubcommands: named == nil ? groups : [])
 
-  static let version = "vault " + Version.text
+  /// Scripts take the first line; the others are for whoever reports a fault, or whose devices don't understand each other.
+  static let version = """
+    vault \(Version.text)
+    commit \(String(cString: cversion_commit()))
+    protocol \(Hello.currentVersion), sessions \(PeerSession.protocolName)
+    """
 
   private static let hidden: [any ParsableCommand.Type] = [ClipboardGuardCommand.self]
 

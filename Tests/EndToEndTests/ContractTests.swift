@@ -1,5 +1,7 @@
 import Foundation
+import PeerAuth
 import Testing
+import VaultProtocol
 
 @Suite("The contract with scripts")
 struct ContractTests {
@@ -199,6 +201,17 @@ struct ContractTests {
       #expect(outcome.status == 0, "\(outcome)")
       #expect(outcome.output.contains("vault"))
       #expect(outcome.complaint.isEmpty)
+    }
+  }
+
+  @Test("--version names version, commit, and what is spoken with peers, a line each")
+  func version() async throws {
+    try await Bench.run { bench in
+      let lines = try await Peer("nobody", bench).succeed("--version").output.split(separator: "\n")
+      try #require(lines.count == 3)
+      #expect(lines[0].wholeMatch(of: /vault \d+\.\d+\.\d+/) != nil)
+      #expect(lines[1].wholeMatch(of: /commit ([0-9a-f]{12}(-changed)?|unknown)/) != nil)
+      #expect(lines[2] == "protocol \(Hello.currentVersion), sessions \(PeerSession.protocolName)")
     }
   }
 

@@ -14,6 +14,11 @@ import Concurrency
     #expect(try String(contentsOf: path, encoding: .utf8).contains("let text = \"\(NetVersion.text)\"\n"))
   }
 
+  @Test func `the Debian packages are of that version, too`() throws {
+    let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../debian/changelog")
+    #expect(try String(contentsOf: path, encoding: .utf8).hasPrefix("vault-quorum (\(NetVersion.text)) "))
+  }
+
   @Test(arguments: [NetVersion.text, "0.0.9", nil])
   func `vault-net says its own, and nothing more to who is of another or of none`(_ version: String?) throws {
     var ends: [Int32] = [-1, -1]
