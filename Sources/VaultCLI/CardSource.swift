@@ -14,8 +14,17 @@ enum CardSource {
   /// The texts that an argument of `peer add` or `scan` stands for: one for a text, one or more for a picture.
   static func texts(_ argument: String) throws -> [String] {
     if isCardText(argument) { return [argument] }
+    try expectNoAddress(argument)
     let (bytes, name) = try read(argument)
     return try texts(in: bytes, named: name)
+  }
+
+  /// Refuses a place in the network, which says nothing of who answers there.
+  private static func expectNoAddress(_ argument: String) throws {
+    guard access(argument, F_OK) != 0, (try? PeerText.address(argument)) != nil else { return }
+    throw VaultError(
+      .usage, "\(argument) is an address, and an address is no key: whoever answers there could be anybody",
+      hint: "exchange the pictures that 'vault id --png FILE' makes, and compare the fingerprints")
   }
 
   /// The bytes of a file, or of standard input for `-`, and what to call it.

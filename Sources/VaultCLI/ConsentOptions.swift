@@ -43,7 +43,8 @@ struct ConsentOptions: ParsableArguments {
       }
       guard isNews else { return }
       console.note(
-        "not enough yet: \(reason.reason); asking again in \(DurationText.words(pause)), and then more seldom")
+        "not enough yet: \(reason.recovery?.brief ?? reason.reason); asking again in \(DurationText.words(pause)), and then more seldom"
+      )
     }
   }
 }

@@ -14,11 +14,14 @@ struct GlobalOptions: ParsableArguments {
   @Flag(name: .customLong("quiet"), help: "Leave out notes and progress; errors and warnings stay.")
   var quiet = false
 
+  @Flag(name: .customLong("verbose"), help: "Name everybody where a number would do; log details.")
+  var verbose = false
+
   func validate() throws {
     if let home, home.isEmpty { throw ValidationError("--home needs the name of a folder.") }
   }
 
-  var console: Console { Console(json: json, quiet: quiet) }
+  var console: Console { Console(json: json, quiet: quiet, verbose: verbose) }
 }
 
 /// Options of every command that opens the vault.

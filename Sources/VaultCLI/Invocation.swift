@@ -29,7 +29,8 @@ enum Invocation {
   /// How to speak to the user, judged by the bare arguments.
   static func console(of arguments: [String]) -> Console {
     let options = arguments.prefix { $0 != "--" }
-    return Console(json: options.contains("--json"), quiet: options.contains("--quiet"))
+    return Console(
+      json: options.contains("--json"), quiet: options.contains("--quiet"), verbose: options.contains("--verbose"))
   }
 
   /// The argument parser's complaint in this program's form: one line, lower case, no full stop, and where to read more.
@@ -39,10 +40,12 @@ enum Invocation {
     if let first = reason.first, let second = reason.dropFirst().first, second.isLowercase || second == " " {
       reason = first.lowercased() + reason.dropFirst()
     }
+    reason = reason.replacing(". Did you mean", with: "; did you mean")
+    let words = Array(arguments.dropFirst())
     // One of them, or several: "2 unexpected arguments".
-    if reason.contains("unexpected argument"), let unknown = unknownCommand(in: Array(arguments.dropFirst())) {
-      reason = "there is no command '\(unknown)'"
-    }
+    if reason.contains("unexpected argument"), let unknown = UnknownCommand(in: words) { return unknown.error }
+    // What is missing may be there, with a slip in its name.
+    if reason.hasPrefix("missing"), let unknown = unknownOption(in: words) { reason = unknown }
     let more = full.split(separator: "\n").last { $0.contains("--help'") || $0.contains("-h'") }
     let command = more?.split(separator: "'").dropFirst().first
     return VaultError(.usage, reason, hint: "see '\(command ?? "vault --help")'")
@@ -52,40 +55,29 @@ enum Invocation {
   static func checkHelp(_ arguments: [String]) throws {
     let options = Array(arguments.prefix { $0 != "--" })
     let isHelp = options.contains { ["help", "--help", "-h"].contains($0) }
-    guard isHelp, let unknown = unknownCommand(in: options) else { return }
-    throw VaultError(.usage, "there is no command '\(unknown)'", hint: "see 'vault --help'")
+    guard isHelp, let unknown = UnknownCommand(in: options) else { return }
+    throw unknown.error
   }
 
-  /// The words that stand where a command should, if there is no such command.
-  private static func unknownCommand(in arguments: [String]) -> String? {
-    var command: any ParsableCommand.Type = Root.self
-    var words: [String] = []
-    var isValue = false
-    var isHelp = false
-    for argument in arguments {
-      if isValue || argument.hasPrefix("-") {
-        // The only option with a value that may stand before a command.
-        isValue = !isValue && argument == "--home"
-        continue
-      }
-      if words.isEmpty, !isHelp, argument == "help" {
-        isHelp = true
-        continue
-      }
-      words.append(argument)
-      let commands = command.configuration.subcommands
-      guard !commands.isEmpty else { return nil }
-      guard let next = commands.first(where: { names($0).contains(argument) }) else {
-        // Where a command stands for those that aren't named, it may be an argument of that.
-        return command.configuration.defaultSubcommand == nil ? words.joined(separator: " ") : nil
-      }
-      command = next
+  /// Says which option the command that is named doesn't have, and which was meant.
+  private static func unknownOption(in words: [String]) -> String? {
+    let known = options(of: NamedCommand(in: words).command)
+    for word in words.prefix(while: { $0 != "--" }) where word.hasPrefix("--") {
+      let name = String(word.prefix { $0 != "=" })
+      guard !known.contains(name) else { continue }
+      let meant = NearNames.near(name, among: known, limit: 1).first
+      return "unknown option '\(name)'" + (meant.map { "; did you mean '\($0)'?" } ?? "")
     }
     return nil
   }
 
-  private static func names(_ command: any ParsableCommand.Type) -> [String] {
-    [command.configuration.commandName ?? ""] + command.configuration.aliases
+  /// The long names of a command's options, read from its help: the parser tells nobody else.
+  private static func options(of command: any ParsableCommand.Type) -> [String] {
+    Root.helpMessage(for: command, includeHidden: true).split(separator: "\n").filter { $0.hasPrefix("  -") }
+      .flatMap { line in
+        line.split { !$0.isLetter && !$0.isNumber && $0 != "-" }.prefix { $0.hasPrefix("-") || $0.count == 1 }
+      }
+      .filter { $0.hasPrefix("--") }.map { String($0) } + ["--help", "--version"]
   }
 }
 

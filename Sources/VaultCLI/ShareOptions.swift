@@ -3,10 +3,11 @@ import SecretVault
 
 /// How something is shared, whatever it is: the options that all commands have which share.
 struct ShareOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Shares needed to recover: at least 2.", valueName: "t"))
-  var threshold: Int
+  @Option(help: ArgumentHelp("Shares needed to recover: at least 2; asked for at a terminal.", valueName: "t"))
+  var threshold: Int?
 
-  @Option(name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"))
+  @Option(
+    name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"))
   var recipients: [String] = []
 
   @Option(help: ArgumentHelp("Public words about the secret, in clear.", valueName: "text"))
@@ -24,6 +25,7 @@ struct ShareOptions: ParsableArguments {
   @OptionGroup var password: NewPasswordOptions
 
   func validate() throws {
+    guard let threshold else { return try Self.expectAnswer() }
     try Self.check(threshold: threshold, use: "read the secret")
     try Self.check(threshold: threshold, recipients, keepsOwnShare: !noOwnShare, of: "secret")
   }
@@ -54,8 +56,47 @@ struct ShareOptions: ParsableArguments {
     }
   }
 
+  /// The same options with a threshold: the user's, who is asked before anything else is if none was given.
+  func settled(_ vault: Vault) throws -> ShareOptions {
+    var settled = self
+    settled.threshold = try Self.threshold(threshold, recipients, keepsOwnShare: !noOwnShare, vault)
+    return settled
+  }
+
+  /// What was given, or what the user says to a proposal for as many people as there are.
+  static func threshold(
+    _ given: Int?, _ recipients: [String], keepsOwnShare: Bool, _ vault: Vault
+  ) throws -> Int {
+    if let given { return given }
+    let peers = try recipients.isEmpty ? vault.trust.peers() : recipients.map { try vault.trust.peer($0) }
+    let people = Set(peers.map(\.personKey)).count + (keepsOwnShare ? 1 : 0)
+    let most = min(255, peers.count + (keepsOwnShare ? 1 : 0))
+    guard most >= 2 else {
+      throw VaultError(
+        .usage, "there is nobody to share with, and a secret needs at least 2 holders",
+        hint: "import a peer's card first: vault peer add CARD")
+    }
+    let proposal = proposedThreshold(people: people, most: most)
+    return try Question.answer(
+      "\(people == 1 ? "1 person" : "\(people) people") will hold it. How many of the \(most) shares are needed to recover it? [\(proposal)] ",
+      besideInput: true
+    ) { answer in
+      if answer.isEmpty { return proposal }
+      return Int(answer).flatMap { (2...most).contains($0) ? $0 : nil }
+    }
+  }
+
+  /// A threshold that isn't given is missing where nobody can be asked for it.
+  static func expectAnswer() throws {
+    guard Question.isPossibleBesideInput else { throw ValidationError("Missing expected argument '--threshold <t>'.") }
+  }
+
+  /// More than half of the people: nearly half may be lost, and nearly half may be of ill will.
+  static func proposedThreshold(people: Int, most: Int) -> Int { min(most, max(2, people / 2 + 1)) }
+
   /// Shares it, tells how that goes, and ends with the code of what came of it.
   func share(_ source: ShareSource, removingSource: Bool = false, _ vault: Vault, _ console: Console) async throws {
+    guard let threshold else { throw VaultError(.usage, "--threshold is missing") }
     let watch = SharingWatch(vault, console) { $0.json(ParcelText()) }
     defer { watch.end() }
     var request = ShareRequest(

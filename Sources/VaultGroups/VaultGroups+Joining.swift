@@ -162,11 +162,12 @@ extension VaultGroups {
       }
       return only
     }
-    let named = trusted.filter { $0.name == reference }
-    let found =
-      named.isEmpty
-      ? trusted.filter { peers[$0.peer] == reference || Self.isBeginning(reference, of: hexadecimal($0.group)) }
-      : named
+    let meanings: [(GroupLetterRecord) -> Bool] = [
+      { $0.name == reference },
+      { peers[$0.peer] == reference || Self.isBeginning(reference, of: hexadecimal($0.group)) },
+      { NearNames.begins($0.name, with: reference) || NearNames.begins(peers[$0.peer], with: reference) },
+    ]
+    let found = meanings.lazy.map { trusted.filter($0) }.first { !$0.isEmpty } ?? []
     guard let first = found.first else {
       throw VaultError(.notFound, "nobody has invited this device to \(reference)", hint: "see `vault group list`")
     }

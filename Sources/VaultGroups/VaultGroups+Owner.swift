@@ -145,6 +145,10 @@ extension VaultGroups {
       active.filter { peers[$0.card.node]?.name == reference },
       active.filter { $0.card.name == reference || (!$0.card.email.isEmpty && $0.card.email == reference) },
       active.filter { isBeginning(reference, of: $0.card.node.description) },
+      active.filter { member in
+        let names = [peers[member.card.node]?.name, member.card.name, member.card.email]
+        return names.contains { NearNames.begins($0, with: reference) }
+      },
     ] where !matches.isEmpty {
       guard matches.count == 1 else {
         throw VaultError(

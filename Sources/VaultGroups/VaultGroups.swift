@@ -87,14 +87,19 @@ package struct VaultGroups: Sendable {
       }
       return only
     }
-    let named = all.filter { $0.name == reference }
-    let found = named.isEmpty ? all.filter { Self.isBeginning(reference, of: $0.id) } : named
+    let meanings: [(GroupFacts) -> Bool] = [
+      { $0.name == reference }, { NearNames.isSame($0.name, as: reference) },
+      { Self.isBeginning(reference, of: $0.id) || NearNames.begins($0.name, with: reference) },
+    ]
+    let found = meanings.lazy.map { all.filter($0) }.first { !$0.isEmpty } ?? []
     guard let first = found.first else {
-      throw VaultError(.notFound, "there is no group \(reference)", hint: "see `vault group list`")
+      throw VaultError(
+        .notFound, "there is no group \(reference)",
+        hint: NearNames.question(reference, among: all.map(\.name)) ?? "see `vault group list`")
     }
     guard found.count == 1 else {
       throw VaultError(
-        .ambiguous, "\(found.count) groups are called \(reference)",
+        .ambiguous, "\(found.count) groups fit \(reference)",
         hint: "name one by its id: \(found.map(\.id).joined(separator: " or "))")
     }
     return first

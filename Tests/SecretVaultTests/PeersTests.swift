@@ -144,6 +144,18 @@ extension VaultTests {
       }
     }
 
+    @Test func `a peer is found by the beginning of its name, unless that is all of another one's`() async throws {
+      let world = try TestWorld(3)
+      let vault = world[0].vault
+      #expect(try vault.trust.peer("BE").name == "ben")
+      #expect(await refusal { try vault.trust.peer("be", mustBeWhole: true) }?.code == .notFound)
+      _ = try vault.trust.renamePeer("cleo", to: "benno")
+      #expect(try vault.trust.peer("Ben").name == "ben")
+      #expect(await refusal { try vault.trust.peer("be") }?.code == .ambiguous)
+      let slip = await refusal { try vault.trust.peer("bneno") }
+      #expect(slip?.code == .notFound && slip?.hint == "did you mean 'benno'?", "\(String(describing: slip))")
+    }
+
     @Test func `a peer whose keys were chosen to begin with a name's letters is not found by that name`() async throws {
       let world = try TestWorld(1)
       let vault = world[0].vault
@@ -176,10 +188,28 @@ extension VaultTests {
       #expect(try vault.overview.secret(first.id.uppercased()).summary.id == first.id)
       #expect(try vault.overview.secret("will").summary.id == first.id)
       #expect(try vault.overview.secret(String(second.id.prefix(16))).summary.id == second.id)
-      for reference in ["", "nothing", "wil"] {
+      for reference in ["WILL", "wil", "w"] {
+        #expect(try vault.overview.secret(reference).summary.id == first.id, "\(reference)")
+      }
+      for reference in ["", "nothing", "willy"] {
         #expect(await refusal { try vault.overview.secret(reference) }?.code == .notFound, "\(reference)")
       }
       #expect(await refusal { try await world.recover(by: 0) }?.code == .ambiguous)
+    }
+
+    @Test func `all of a description goes before the beginning of another one, and several that fit are shown`()
+      async throws
+    {
+      let world = try TestWorld(2)
+      let vault = world[0].vault
+      let short = try await world.share([1], threshold: 2, description: "will")
+      try await world.share([2], threshold: 2, description: "Will of Ada")
+      #expect(try vault.overview.secret("Will").summary.id == short.id)
+      let failure = try #require(await refusal { try vault.overview.secret("wi") })
+      #expect(failure.code == .ambiguous)
+      #expect(Set(failure.candidates.map(\.description)) == ["will", "Will of Ada"])
+      let slip = try #require(await refusal { try vault.overview.secret("wll") })
+      #expect(slip.code == .notFound && slip.hint?.hasPrefix("did you mean 'will'") == true, "\(slip)")
     }
 
     @Test func `two secrets of one description have to be told apart by id`() async throws {

@@ -64,14 +64,14 @@ struct ArgumentContractTests {
   }
 
   @Test(arguments: [
-    "init", "init --label", "init --label A --no-passphrase --passphrase-fd 3", "frob", "id --text --png f",
+    "init --label", "init --label A --no-passphrase --passphrase-fd 3", "frob", "id --text --png f",
     "id --png f --svg g", "peer frob", "peer add", "peer show", "peer rename Bob", "peer address Bob", "peer remove",
     "peer accept", "peer list --introduced --near",
     "peer ping", "peer replace Bob", "peer replace Bob x --undo", "secret add Dan", "secret add Dan a --all",
     "secret threshold keys", "secret threshold 3", "secret refresh", "secret cancel", "scan", "daemon --listen",
     "daemon --listen nowhere", "daemon --listen a:99999", "share",
     "daemon --listen ::1:4799",
-    "share f", "share f --threshold 0", "share f --threshold 1", "share f --threshold 256", "share f --threshold two",
+    "share f --threshold 0", "share f --threshold 1", "share f --threshold 256", "share f --threshold two",
     "share f --threshold 3 --to Bob", "share f --threshold 2 --to Bob --no-own-share",
     "share - --threshold 2 --remove-source", "info", "delete", "log --limit 0", "settings get", "settings set listen",
     "recover a b", "recover --json -o -", "list --passphrase-fd 3 --passphrase-file f", "list --passphrase-fd -1",
@@ -85,12 +85,12 @@ struct ArgumentContractTests {
     "share f --threshold 2 --password --password-cost 21", "share f --threshold 2 --password-fd 3 --password-file f",
     "share - --threshold 2 --password-fd 0", "share f --threshold 2 --password-fd 3 --passphrase-fd 3",
     "recover --password-fd 3 --passphrase-fd 3", "recover --fields --field x", "recover --fields -o f",
-    "recover --clip -o f", "recover --clip --show", "recover --show -o f", "note",
+    "recover --clip -o f", "recover --clip --show", "recover --show -o f",
     "note - --threshold 2 --password-fd 0",
-    "note f g --threshold 2", "password", "password --threshold 2 --typed --from-fd 3",
+    "note f g --threshold 2", "password --threshold 2 --typed --from-fd 3",
     "password --threshold 2 --typed --length 9", "password --threshold 2 --length 3",
     "password --threshold 2 --alphabet runes", "password --threshold 2 --characters aa",
-    "password --threshold 2 --notes - --from-fd 0", "password --threshold 2 --from-fd 3 --password-fd 3", "contact",
+    "password --threshold 2 --notes - --from-fd 0", "password --threshold 2 --from-fd 3 --password-fd 3",
     "contact f --threshold 1",
     "unlock --list SECRET", "unlock a b", "lock a b",
     "send", "send Bob --photo f --file g", "send Bob x --lifetime soon", "send e@x.org x --plain --pigeons-only",
@@ -144,10 +144,10 @@ struct ArgumentContractTests {
 
   @Test(
     arguments: [
-      ("nope", "there is no command 'nope'", "vault --help"),
-      ("--home h nope", "there is no command 'nope'", "vault --help"),
-      ("peer nope", "there is no command 'peer nope'", "vault peer --help"),
-      ("settings --json nope more", "there is no command 'settings nope'", "vault settings --help"),
+      ("frobnicate", "there is no command 'frobnicate'", "vault --help"),
+      ("--home h frobnicate", "there is no command 'frobnicate'", "vault --help"),
+      ("peer frobnicate", "there is no command 'peer frobnicate'", "vault peer --help"),
+      ("settings --json frobnicate more", "there is no command 'settings frobnicate'", "vault settings --help"),
       ("list surplus", "unexpected argument 'surplus'", "vault list --help"),
       ("list --zzzzzzzz", "unknown option '--zzzzzzzz'", "vault list --help"),
     ])
@@ -157,6 +157,42 @@ struct ArgumentContractTests {
       message: Root.message(for: error), full: Root.fullMessage(for: error), arguments: words("vault " + line))
     #expect(complaint.reason == reason)
     #expect(complaint.hint == "see '\(help)'")
+  }
+
+  @Test(
+    arguments: [
+      ("rm", "vault delete"), ("get", "vault recover"), ("peers", "vault peer"), ("ls", "vault list"),
+      ("statsu", "vault status"), ("peer delete", "vault peer remove"), ("peer lsit", "vault peer list"),
+      ("item rm", "vault item delete"), ("requests aprove", "vault requests approve"),
+    ])
+  func whatWasMeantIsProposed(line: String, command: String) throws {
+    let error = try #require(throws: (any Error).self) {
+      var command = try Root.parseAsRoot(words(line))
+      try command.run()
+    }
+    let complaint = Invocation.usageError(
+      message: Root.message(for: error), full: Root.fullMessage(for: error), arguments: words("vault " + line))
+    #expect(complaint.reason == "there is no command '\(line)'")
+    #expect(complaint.hint?.hasPrefix("did you mean '\(command)'") == true, "\(complaint)")
+    #expect(throws: complaint) { try Invocation.checkHelp(words(line + " --help")) }
+  }
+
+  @Test(
+    arguments: [
+      ("list --jsno", "unknown option '--jsno'; did you mean '--json'?"),
+      ("peer rename --nmae Bob", "unknown option '--nmae'"),
+      ("info --passphrase-flie=f", "unknown option '--passphrase-flie'; did you mean '--passphrase-file'?"),
+    ])
+  func aSlipInAnOptionIsCalledThat(line: String, reason: String) throws {
+    let error = try #require(throws: (any Error).self) { try Root.parseAsRoot(words(line)) }
+    let complaint = Invocation.usageError(
+      message: Root.message(for: error), full: Root.fullMessage(for: error), arguments: words("vault " + line))
+    #expect(complaint.reason.hasPrefix(reason), "\(complaint)")
+  }
+
+  @Test(arguments: [(2, 2), (3, 2), (4, 3), (5, 3), (6, 4), (12, 7), (1, 2)])
+  func theProposedThresholdIsMoreThanHalfOfThePeople(people: Int, threshold: Int) {
+    #expect(ShareOptions.proposedThreshold(people: people, most: 255) == threshold)
   }
 
   @Test(arguments: [("peer", "address, replace, remove"), ("settings", "get, set, list, reset")])

@@ -21,7 +21,8 @@ import VaultProtocol
     #expect(try await groups.find("Family").id == made.id)
     #expect(try await groups.find(String(made.id.prefix(6))).id == made.id)
     #expect(await vaultError { _ = try await groups.find(nil) }?.code == .ambiguous)
-    #expect(await vaultError { _ = try await groups.find("Fam") }?.code == .notFound)
+    #expect(try await groups.find("fam").id == made.id)
+    #expect(await vaultError { _ = try await groups.find("Fan") }?.code == .notFound)
     #expect(await vaultError { _ = try await groups.create(house.plan("Club")) }?.code == .usage)
     #expect(await vaultError { _ = try await groups.create(house.plan("Cl\u{1b}[2Jub")) }?.code == .usage)
   }

@@ -107,7 +107,7 @@ extension Changing {
   /// A peer, somebody who was introduced, a peer that was replaced, or with `#3` whoever holds share 3.
   private func card(_ reference: String, _ record: SecretRecord) throws -> Digest {
     if reference.first == "#" { return try holder(of: reference.dropFirst(), record) }
-    do { return try directory.find(reference).digest } catch {
+    do { return try directory.find(reference, mustBeWhole: true).digest } catch {
       let introduced = try introductions.introducedHolders(of: record.id)
       if let holder = introduced.first(where: { $0.name == reference }) { return holder.digest }
       for replacement in try database.replacements() {
@@ -117,7 +117,8 @@ extension Changing {
         }
         return replacement.old
       }
-      throw error
+      guard VaultError(error).code == .notFound else { throw error }
+      return try directory.find(reference).digest
     }
   }
 

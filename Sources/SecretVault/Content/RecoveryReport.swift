@@ -13,7 +13,7 @@ package enum RecoveryEvent: Sendable {
 }
 
 /// How a holder took part in a recovery.
-package struct HolderOutcome: Sendable {
+package struct HolderOutcome: Hashable, Sendable {
   package enum State: String, Sendable {
     /// Its share verified.
     case answered

@@ -31,7 +31,8 @@ extension VaultCore {
     guard let key = SettingKey(rawValue: name) else {
       throw VaultError(
         .usage, "there is no setting named \(name)",
-        hint: "the settings are: \(SettingKey.allCases.map(\.rawValue).joined(separator: ", "))")
+        hint: NearNames.question(name, among: SettingKey.allCases.map(\.rawValue))
+          ?? "the settings are: \(SettingKey.allCases.map(\.rawValue).joined(separator: ", "))")
     }
     return key
   }

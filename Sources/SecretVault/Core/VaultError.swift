@@ -37,6 +37,10 @@ package struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
   package let code: Code
   package let reason: String
   package let hint: String?
+  /// Secrets among which the user has to choose.
+  package var candidates: [SecretSummary] = []
+  /// What each holder did, where a recovery came to nothing.
+  package var recovery: FailedRecovery?
 
   package init(_ code: Code, _ reason: String, hint: String? = nil) {
     self.code = code
@@ -45,6 +49,19 @@ package struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   package var description: String { hint.map { "\(reason)\n\($0)" } ?? reason }
+}
+
+/// A recovery for which not enough came together, for who shows it line by line; ``VaultError/reason`` has all of it in a
+/// sentence.
+package struct FailedRecovery: Hashable, Sendable {
+  /// `2 of 4 shares`
+  package let brief: String
+  package let holders: [HolderOutcome]
+
+  package init(brief: String, holders: [HolderOutcome]) {
+    self.brief = brief
+    self.holders = holders
+  }
 }
 
 extension VaultError {

@@ -8,8 +8,9 @@ extension Directory {
 
   // MARK: - Records
 
-  /// The peer that the user means.
-  func find(_ reference: String) throws -> PeerRecord {
+  /// The peer that the user means: by name, by the beginning of fingerprint or card digest or, unless that `mustBeWhole`,
+  /// of the name; whatever the case.
+  func find(_ reference: String, mustBeWhole: Bool = false) throws -> PeerRecord {
     // A whole card digest is nobody's name, though somebody may call himself so.
     if let bytes = bytes(hexadecimal: reference), let digest = try? Digest(bytes),
       let peer = try database.peer(digest)
@@ -19,20 +20,30 @@ extension Directory {
     if let exact = try database.peer(named: reference) { return exact }
     let digits = Self.digits(of: reference) ?? ""
     let all = try database.peers()
+    // Both at once, so that no name hides somebody who is named by the fingerprint.
     let matches = all.filter { peer in
+      if !mustBeWhole, NearNames.begins(peer.name, with: reference) { return true }
       guard !digits.isEmpty else { return false }
       return peer.digest.description.hasPrefix(digits)
         || (try? Fingerprint(of: peer.digest))?.digits.hasPrefix(digits) == true
     }
     if matches.count == 1 { return matches[0] }
+    let names = all.map(\.name)
     guard matches.isEmpty else {
-      throw VaultError(.ambiguous, "\(reference) could be \(matches.map(\.name).joined(separator: " or "))")
+      let named = matches.prefix(Self.namedLimit).map(\.name).joined(separator: " or ")
+      let rest = matches.count > Self.namedLimit ? " or \(matches.count - Self.namedLimit) others" : ""
+      throw VaultError(.ambiguous, "\(reference) could be \(named)\(rest)", hint: "name one by more of its name")
     }
+    let usual =
+      all.count > Self.namedLimit
+      ? "see them with `vault peer list`" : "your peers are: \(names.joined(separator: ", "))"
     throw VaultError(
       .notFound, "you have no peer named \(reference)",
-      hint: all.isEmpty
-        ? "add one with `vault peer add`" : "your peers are: \(all.map(\.name).joined(separator: ", "))")
+      hint: all.isEmpty ? "add one with `vault peer add`" : NearNames.question(reference, among: names) ?? usual)
   }
+
+  /// Most peers or secrets that one sentence names.
+  static let namedLimit = 8
 
   /// The beginning of a fingerprint or card digest that a user means; nil if it can't be one.
   ///

@@ -15,36 +15,66 @@ extension Directory {
 
   // MARK: - Finding
 
-  /// The secret that the user means: by id, by description, or by a unique start of the id.
+  /// The secret that the user means: by id, by description in whatever case, or by a unique start of either.
   func resolve(_ reference: String) throws -> SecretRecord {
     let lowered = reference.lowercased()
     if let id = SecretID(named: lowered), let exact = try database.secret(id) { return exact }
     // Both at once: a description is somebody else's choice, and must not hide a secret named by its id.
     let listing = try database.listing(verifying: false)
-    func isMeant(_ id: SecretID, _ description: String?) -> Bool {
-      description == reference || (!lowered.isEmpty && id.description.hasPrefix(lowered))
-    }
-    let matches = listing.lines.filter { isMeant($0.id, listing.description(of: $0)) }
-    if matches.count == 1, let record = try database.secret(matches[0].id) {
-      // The list was not verified, the record is.
-      guard isMeant(record.id, record.description) else {
-        throw VaultError(.damaged, "the list of secrets is damaged", hint: "name the secret by its id")
+    for isMeant in Self.meanings(of: reference) {
+      let matches = listing.lines.filter { isMeant($0.id, listing.description(of: $0)) }
+      if matches.count == 1, let record = try database.secret(matches[0].id) {
+        // The list was not verified, the record is.
+        guard isMeant(record.id, record.description) else {
+          throw VaultError(.damaged, "the list of secrets is damaged", hint: "name the secret by its id")
+        }
+        return record
       }
-      return record
+      guard matches.isEmpty else { throw try ambiguity(of: reference, matches.map(\.id)) }
     }
-    guard matches.isEmpty else {
-      let ids = matches.prefix(8).map { $0.id.abbreviation }.joined(separator: ", ")
-      throw VaultError(
-        .ambiguous, "\(matches.count) secrets fit \(reference): \(ids)", hint: "name one by more of its id")
-    }
+    let descriptions = listing.lines.lazy.compactMap { listing.description(of: $0) }
     throw VaultError(
-      .notFound, "this device knows no secret named \(reference)", hint: "see what there is with `vault list`")
+      .notFound, "this device knows no secret named \(reference)",
+      hint: NearNames.question(reference, among: descriptions) ?? "see what there is with `vault list`")
   }
+
+  /// What a reference may mean; the next only where nothing fits the ones before it. Few letters may be a beginning of
+  /// an id or of a description.
+  static func meanings(of reference: String) -> [(SecretID, String?) -> Bool] {
+    let lowered = reference.lowercased()
+    func isBeginning(of id: SecretID) -> Bool { !lowered.isEmpty && id.description.hasPrefix(lowered) }
+    return [
+      { $1 == reference || (lowered.utf8.count >= 4 && isBeginning(of: $0)) },
+      { NearNames.isSame($1, as: reference) },
+      { isBeginning(of: $0) || NearNames.begins($1, with: reference) },
+    ]
+  }
+
+  /// Says which secrets fit, with dealer and date of each.
+  private func ambiguity(of reference: String, _ ids: [SecretID]) throws -> VaultError {
+    let names = try peerNames()
+    let shown = ids.prefix(Self.namedLimit)
+    let abbreviations = shown.map(\.abbreviation).joined(separator: ", ")
+    let rest = ids.count > shown.count ? ", …" : ""
+    var error = VaultError(
+      .ambiguous, "\(ids.count) secrets fit \(reference): \(abbreviations)\(rest)", hint: "name one by more of its id")
+    error.candidates = try shown.compactMap { id in
+      try database.secret(id).map { record in try summary(record, names: names) }
+    }
+    return error
+  }
+
+  /// What to do on a device that has nothing to recover from: often a new one.
+  package static let noSecret = VaultError(
+    .notFound, "this device holds no share of any secret",
+    hint:
+      "lost a device, and this one is in its place? `vault init --replaces` says what you and your friends do; with a backup of it, `vault backup restore`"
+  )
 
   func onlySecret() throws -> SecretRecord {
     let some = try database.secretIDs(limit: 2)
     guard let id = some.first, let only = try database.secret(id) else {
-      throw VaultError(.notFound, "this device holds no share of any secret")
+      throw Self.noSecret
     }
     guard some.count == 1 else {
       let count = try database.listing(verifying: false).lines.count

@@ -182,7 +182,9 @@ package final class Introductions: Room {
 
   /// The introduced holder that the user means: by the beginning of its fingerprint or card digest, or by its name, with or without who has
   /// introduced it. The digits come first: names here are strangers' words, and one may be somebody else's fingerprint.
-  package func introducedHolder(named reference: String) throws -> IntroducedHolder {
+  ///
+  /// Unless the name `mustBeWhole`, its beginning will do where nobody has all of it.
+  package func introducedHolder(named reference: String, mustBeWhole: Bool = false) throws -> IntroducedHolder {
     let all = try introducedHolders()
     var matches: [IntroducedHolder] = []
     if let digits = Directory.digits(of: reference) {
@@ -194,6 +196,9 @@ package final class Introductions: Room {
       let skeleton = PeerName.skeleton(reference)
       matches = all.filter { [$0.name, $0.label].contains { PeerName.skeleton($0) == skeleton } }
     }
+    if matches.isEmpty, !mustBeWhole {
+      matches = all.filter { NearNames.begins($0.name, with: reference) || NearNames.begins($0.label, with: reference) }
+    }
     if matches.count == 1 { return matches[0] }
     guard matches.isEmpty else {
       throw VaultError(
@@ -203,7 +208,9 @@ package final class Introductions: Room {
     }
     throw VaultError(
       .notFound, "nobody named \(reference) was introduced to this device",
-      hint: all.isEmpty ? nil : "introduced were: \(all.map(\.name).joined(separator: ", "))")
+      hint: all.isEmpty
+        ? nil
+        : NearNames.question(reference, among: all.map(\.label)) ?? "see who was with `vault peer list --introduced`")
   }
 
   /// Removes an introduced holder for good, by the keys that were shown: nobody can bring it back but the user, with its card.

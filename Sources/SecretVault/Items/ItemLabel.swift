@@ -61,9 +61,13 @@ struct ItemLabel: WireValue, Hashable {
   /// Notes, passwords and contacts also go by their titles, without the ending that they would get as files.
   func isCalled(_ reference: String) -> Bool {
     guard let name else { return false }
-    if name == reference { return true }
-    guard let kind, kind != PayloadKind.file.rawValue, let dot = name.lastIndex(of: ".") else { return false }
-    return name[..<dot] == reference
+    return name == reference || title.map { $0 == reference } == true
+  }
+
+  /// The name of a note, a password or a contact without the ending that it would get as a file.
+  private var title: Substring? {
+    guard let name, let kind, kind != PayloadKind.file.rawValue, let dot = name.lastIndex(of: ".") else { return nil }
+    return name[..<dot]
   }
 
   /// As it is stored with its item.

@@ -70,9 +70,8 @@ extension Items {
     let lowered = reference.lowercased()
     let keys = try keyRecords()
     if let exact = keys.first(where: { $0.id.description == lowered }) { return exact }
-    let matches = keys.filter {
-      $0.description == reference || (lowered.utf8.count >= 2 && $0.id.description.hasPrefix(lowered))
-    }
+    let meanings = Directory.meanings(of: reference).lazy
+    let matches = meanings.map { isMeant in keys.filter { isMeant($0.id, $0.description) } }.first { !$0.isEmpty } ?? []
     if matches.count == 1 { return matches[0] }
     guard matches.isEmpty else {
       let ids = matches.prefix(8).map { $0.id.abbreviation }.joined(separator: ", ")
@@ -86,7 +85,8 @@ extension Items {
     }
     throw VaultError(
       .notFound, "this device knows no encryption key named \(reference)",
-      hint: "see what there is with `vault key list`, or make one with `vault key create NAME --threshold T`")
+      hint: NearNames.question(reference, among: keys.compactMap(\.description))
+        ?? "see what there is with `vault key list`, or make one with `vault key create NAME --threshold T`")
   }
 
   /// Throws unless this device holds a share of the item's key.

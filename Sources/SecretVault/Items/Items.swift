@@ -111,12 +111,19 @@ package final class Items: Room {
     return header.description == reference
   }
 
+  /// Whether a name begins so, whatever the case.
+  private func mayBeMeant(_ record: ItemRecord, _ reference: String) throws -> Bool {
+    if let label = try label(of: record), NearNames.begins(label.name, with: reference) { return true }
+    return NearNames.begins(try itemHeader(of: record).description, with: reference)
+  }
+
   func resolveItem(_ reference: String) throws -> ItemRecord {
     let lowered = reference.lowercased()
     let records = try database.items()
     if let exact = records.first(where: { $0.state != .waiting && hexadecimal($0.id) == lowered }) { return exact }
     // Both at once: a name is somebody else's choice, and must not hide an item named by its id.
     var matches = try records.filter { try isMeant($0, reference) }
+    if matches.isEmpty { matches = try records.filter { try mayBeMeant($0, reference) } }
     // A whole id means that item, whatever others are called.
     if lowered.utf8.count == 2 * ItemHeader.idByteCount {
       let exact = try matches.filter { try hexadecimal(itemHeader(of: $0).id) == lowered }

@@ -214,8 +214,8 @@ actor Recovery {
   }
 
   private func belowThreshold() -> VaultError {
-    if tally.waiting > 0, tally.have + tally.waiting >= tally.need { return awaitingConsent(tally.sentence) }
-    return VaultError(.belowThreshold, tally.sentence, hint: hint)
+    if tally.waiting > 0, tally.have + tally.waiting >= tally.need { return awaitingConsent() }
+    return tally.failure(.belowThreshold, hint: hint)
   }
 
   /// Asks again at once, a few times, if the connection broke, and then after pauses. False if it broke before: that was reported.
@@ -228,9 +228,9 @@ actor Recovery {
   }
 
   /// Only holders' consent is missing, or time.
-  private func awaitingConsent(_ sentence: String) -> VaultError {
-    VaultError(
-      .awaitingConsent, sentence,
+  private func awaitingConsent(because cause: String = "") -> VaultError {
+    tally.failure(
+      .awaitingConsent, because: cause,
       hint: "nothing was written; ask the holders to approve it, and run it again later or with --wait")
   }
 
@@ -293,9 +293,9 @@ actor Recovery {
       tally.answered(share.peer)
       return share.pieces
     }
-    let sentence =
-      "the key is complete, but fewer than \(header.dispersal.dataCount) undamaged fragments of the file can be had: \(tally.sentence)"
-    if tally.waiting > 0 { throw awaitingConsent(sentence) }
-    throw VaultError(.belowThreshold, sentence, hint: hint)
+    let cause =
+      "the key is complete, but fewer than \(header.dispersal.dataCount) undamaged fragments of the file can be had: "
+    if tally.waiting > 0 { throw awaitingConsent(because: cause) }
+    throw tally.failure(.belowThreshold, because: cause, hint: hint)
   }
 }

@@ -53,7 +53,16 @@ struct RecoveryTally {
       case .bad: parts.append("\(outcome.peer) \(outcome.reason ?? "sent something that does not verify")")
       }
     }
-    return "\(have) of \(need) shares; \(parts.joined(separator: ", "))"
+    return "\(brief); \(parts.joined(separator: ", "))"
+  }
+
+  private var brief: String { "\(have) of \(need) shares" }
+
+  /// The failure, with `cause` before what was collected.
+  func failure(_ code: VaultError.Code, because cause: String = "", hint: String?) -> VaultError {
+    var error = VaultError(code, cause + sentence, hint: hint)
+    error.recovery = FailedRecovery(brief: cause + brief, holders: outcomes)
+    return error
   }
 
   private static func bare(_ reason: String?, _ prefix: String) -> String {

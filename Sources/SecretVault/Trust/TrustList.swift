@@ -129,7 +129,9 @@ package final class TrustList: Room {
   }
 
   /// One peer by name, or the start of its card digest or fingerprint.
-  package func peer(_ reference: String) throws -> PeerSummary { try directory.summary(directory.find(reference)) }
+  package func peer(_ reference: String, mustBeWhole: Bool = false) throws -> PeerSummary {
+    try directory.summary(directory.find(reference, mustBeWhole: mustBeWhole))
+  }
 
   package func renamePeer(_ reference: String, to name: String) throws -> PeerSummary {
     try Self.checkName(name)

@@ -35,6 +35,7 @@ struct ContactCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
+    let options = try options.settled(vault)
     let content = try ContentInput.contact(file, console)
     try await options.share(.memory(content.shared()), vault, console)
   }

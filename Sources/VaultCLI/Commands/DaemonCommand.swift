@@ -34,9 +34,6 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
   @Flag(help: "Ask for the passphrase, then go on in the background.")
   var background = false
 
-  @Flag(help: "Log details too.")
-  var verbose = false
-
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
@@ -50,7 +47,7 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
   }
 
   func run() async throws {
-    let composition = try Composition(global, logLevel: verbose ? .debug : global.quiet ? .warning : .info)
+    let composition = try Composition(global, logLevel: global.verbose ? .debug : global.quiet ? .warning : .info)
     guard !background else {
       return try BackgroundDaemon(composition: composition, unlock: unlock, options: options).start()
     }
@@ -82,7 +79,7 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     let values = [("--listen", listen), ("--home", global.home)].flatMap { name, value in
       value.map { [name, $0] } ?? []
     }
-    let flags = [("--ble", ble), ("--verbose", verbose), ("--json", global.json), ("--quiet", global.quiet)]
+    let flags = [("--ble", ble), ("--verbose", global.verbose), ("--json", global.json), ("--quiet", global.quiet)]
     return values + flags.filter(\.1).map(\.0)
   }
 }

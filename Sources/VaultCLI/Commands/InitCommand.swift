@@ -45,7 +45,7 @@ struct InitCommand: AsyncParsableCommand, UnlockingCommand {
       throw ValidationError("--no-passphrase excludes --passphrase-fd and --passphrase-file.")
     }
     if leaveOutAbsent, !replaces { throw ValidationError("--leave-out-absent goes with --replaces.") }
-    if label == nil, !replaces { throw ValidationError("--label needs a name.") }
+    if label == nil, !replaces, !Question.isPossible { throw ValidationError("--label needs a name.") }
     if label?.allSatisfy(\.isWhitespace) == true { throw ValidationError("--label needs a name.") }
   }
 
@@ -53,14 +53,14 @@ struct InitCommand: AsyncParsableCommand, UnlockingCommand {
     let console = global.console
     let composition = try Composition(global)
     if replaces, composition.folders.containsVault { return try await tellWhatIsBack(composition, console) }
-    guard let label else { throw ValidationError("--label needs a name.") }
     let addresses = try PeerText.addresses(addresses)
-    // Asking for a passphrase that will not be used would be unkind.
+    // Asking for a name or a passphrase that will not be used would be unkind.
     guard !composition.folders.containsVault else {
       throw VaultError(
         .vaultExists, "there is a vault already in \(composition.folders.data)",
         hint: "use it, or choose another place with --home")
     }
+    guard let label = try label ?? askLabel() else { throw ValidationError("--label needs a name.") }
     let vault: Vault
     if noPassphrase {
       vault = try Vault.create(
@@ -88,6 +88,14 @@ struct InitCommand: AsyncParsableCommand, UnlockingCommand {
     console.note("'vault init --replaces' says what has come back; the old device must be gone for good")
   }
 
+  /// The user's name, asked for where that is possible.
+  private func askLabel() throws -> String? {
+    guard Question.isPossible else { return nil }
+    return try Question.answer("Your name, as your peers will see it: ") { answer in
+      answer.allSatisfy(\.isWhitespace) ? nil : answer
+    }
+  }
+
   /// On a device that takes a lost one's place.
   private func tellWhatIsBack(_ composition: Composition, _ console: Console) async throws {
     let vault = try composition.open(unlock)
@@ -95,8 +103,15 @@ struct InitCommand: AsyncParsableCommand, UnlockingCommand {
     try vault.changing.setReplacing()
     let peers = try vault.trust.peers()
     let answered = Set(try await vault.changing.regain(leavingOutAbsent: leaveOutAbsent))
+    let (heard, away) = (Crowd(console), Crowd(console))
     for peer in peers {
-      console.note(answered.contains(peer.name) ? "\(peer.name) has answered" : "\(peer.name) could not be asked now")
+      let hasAnswered = answered.contains(peer.name)
+      guard (hasAnswered ? heard : away).takesLine() else { continue }
+      console.note(hasAnswered ? "\(peer.name) has answered" : "\(peer.name) could not be asked now")
+    }
+    let (more, moreAway) = (heard.rest(), away.rest())
+    if more + moreAway > 0 {
+      console.note("\(more) more have answered, \(moreAway) more could not be asked now (--verbose names them)")
     }
     if peers.isEmpty { console.note("no friend's card is here yet: vault peer add CARD") }
     let statuses = try vault.changing.statuses()

@@ -125,30 +125,22 @@ struct PeerRemoveCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let known: PeerSummary
-    do { known = try vault.trust.peer(peer) } catch {
-      guard let holder = try Self.introduced(peer, vault, VaultError(error)) else { throw error }
-      return try remove(holder, vault, console)
+    switch try KnownPerson(peer, vault) {
+    case .introduced(let holder): return try remove(holder, vault, console)
+    case .peer(let peer): known = peer
     }
     if !yes {
       try Question.confirm(
         "Remove \(known.name) (\(known.fingerprint))? Shares that wait for it are destroyed.", option: "--yes")
     }
-    let removal = try vault.trust.removePeer(peer)
+    // By its keys: what was asked about, whatever is called so by now.
+    let removal = try vault.trust.removePeer(known.cardDigest)
     console.note("removed \(removal.peer.name)")
     for delivery in removal.destroyedDeliveries {
       console.warning("its share of \(delivery.name) was waiting and is destroyed")
     }
     for secret in removal.stillHolds { console.warning("\(removal.peer.name) still holds a share of \(secret.name)") }
     if console.json { try console.result(removal.json) }
-  }
-
-  /// Whoever of that name was introduced, where there is no such peer. Throws if it could be several.
-  static func introduced(_ name: String, _ vault: Vault, _ error: VaultError) throws -> IntroducedHolder? {
-    guard error.code == .notFound else { return nil }
-    do { return try vault.introductions.introducedHolder(named: name) } catch  where VaultError(error).code == .notFound
-    {
-      return nil
-    }
   }
 
   private func remove(_ holder: IntroducedHolder, _ vault: Vault, _ console: Console) throws {

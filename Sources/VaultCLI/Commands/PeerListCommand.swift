@@ -133,12 +133,10 @@ struct PeerShowCommand: OpenedCommand {
   @OptionGroup var unlock: UnlockOptions
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let peer: PeerSummary
-    do { peer = try vault.trust.peer(self.peer) } catch {
-      guard let holder = try PeerRemoveCommand.introduced(self.peer, vault, VaultError(error)) else { throw error }
-      return try console.result(Self.facts(holder), json: holder.json)
+    switch try KnownPerson(peer, vault) {
+    case .introduced(let holder): try console.result(Self.facts(holder), json: holder.json)
+    case .peer(let peer): try console.result(Self.facts(peer, now: Clocks.now()), json: peer.json)
     }
-    try console.result(Self.facts(peer, now: Clocks.now()), json: peer.json)
   }
 
   static func facts(_ holder: IntroducedHolder) -> [String] {

@@ -117,7 +117,7 @@ struct RecoverCommand: OpenedCommand {
   /// The only secret there is, or the one that the user picks.
   private func choose(from secrets: [SecretSummary]) throws -> String {
     guard let first = secrets.first else {
-      throw VaultError(.notFound, "this device holds no share of any secret")
+      throw Directory.noSecret
     }
     if secrets.count == 1 { return first.id }
     let lines = secrets.map { Self.line($0, now: Clocks.now()) }

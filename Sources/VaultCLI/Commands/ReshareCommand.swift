@@ -40,7 +40,8 @@ struct ReshareCommand: OpenedCommand {
   @Option(help: ArgumentHelp("Shares needed to recover the new one: at least 2.", valueName: "t"))
   var threshold: Int?
 
-  @Option(name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"))
+  @Option(
+    name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"))
   var recipients: [String] = []
 
   @Flag(help: "Edit it first.")

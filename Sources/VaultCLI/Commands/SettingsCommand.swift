@@ -29,7 +29,9 @@ struct SettingsGetCommand: OpenedCommand {
     let settings = try vault.core.settings()
     guard let setting = settings.first(where: { $0.key == key }) else {
       throw VaultError(
-        .usage, "there is no setting \(key)", hint: "settings are: \(settings.map(\.key).joined(separator: ", "))")
+        .usage, "there is no setting \(key)",
+        hint: NearNames.question(key, among: settings.map(\.key))
+          ?? "settings are: \(settings.map(\.key).joined(separator: ", "))")
     }
     try console.result([Console.outputIsTerminal ? Printable.escape(setting.value) : setting.value], json: setting.json)
   }

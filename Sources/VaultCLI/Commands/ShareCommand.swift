@@ -50,6 +50,7 @@ struct ShareCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
+    let options = try options.settled(vault)
     if file == "-", Console.inputIsTerminal { console.note("reading the secret from the terminal; Ctrl-D ends it") }
     try await options.share(
       file == "-" ? .descriptor(STDIN_FILENO, name: "stdin") : .file(path: file), removingSource: removeSource, vault,

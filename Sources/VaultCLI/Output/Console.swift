@@ -8,6 +8,8 @@ struct Console: Sendable {
   let json: Bool
   /// Whether notes and progress are left out.
   let quiet: Bool
+  /// Whether everybody is named where a number would do.
+  var verbose = false
 
   static var outputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
   static var errorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
@@ -53,6 +55,8 @@ struct Console: Sendable {
 
   /// What went wrong, then what to do: a line each. A list belongs to the reason, one line an entry.
   func error(_ error: VaultError, list: [String] = []) {
+    // In JSON the reason has all that a reader needs.
+    let list = json ? list : list + FailedRecoveryText.lines(of: error, verbose: verbose)
     for line in Self.lines(of: error, list: list, json: json) { Self.complain(line) }
   }
 
@@ -63,7 +67,8 @@ struct Console: Sendable {
       return [VaultError(error.code, reason, hint: error.hint).json.text]
     }
     let hint = error.hint.map { ["hint: " + Printable.escape($0)] } ?? []
-    return ["vault: " + Printable.escape(error.reason)] + list.map { "  " + Printable.escape($0) } + hint
+    return ["vault: " + Printable.escape(error.recovery?.brief ?? error.reason)]
+      + list.map { "  " + Printable.escape($0) } + hint
   }
 
   /// Writes a line to standard error; nothing can be done if that fails.

@@ -28,6 +28,11 @@ enum PeerSentence {
     reason == "refused: " + RefusalReason.unavailable.explanation
   }
 
+  /// Whether a peer could not be reached at all.
+  static func isAway(_ reason: String) -> Bool {
+    reason.hasPrefix("unreachable") || reason.hasPrefix("did not answer in time")
+  }
+
   /// What follows `prefix`; nil if `reason` doesn't begin with it.
   static func rest(of reason: String, behind prefix: String) -> String? {
     reason.hasPrefix(prefix) ? String(reason.dropFirst(prefix.count)) : nil

@@ -4,10 +4,14 @@ import SecretVault
 struct RecoveryReporter: Sendable {
   private let console: Console
   private let progress: ProgressLine
+  private let asked: Crowd
+  private let empty: Crowd
+  private let away: Crowd
 
   init(_ console: Console) {
     self.console = console
     progress = ProgressLine("recovering", console)
+    (asked, empty, away) = (Crowd(console), Crowd(console), Crowd(console))
   }
 
   /// Shows an event: of attempts after the first, only what is news to somebody who has seen that.
@@ -20,13 +24,14 @@ struct RecoveryReporter: Sendable {
         "recovering \(secret.description ?? secret.id): \(secret.threshold) of \(secret.shareCount) shares are needed")
     case .unlocked(let secret):
       console.note("recovering \(secret.description ?? secret.id): it is unlocked, so no peer is asked")
-    case .asking(let peer): console.note("asking \(peer)")
+    case .asking(let peer):
+      if asked.takesLine() { console.note("asking \(peer)") }
     case .share(let peer, let have, let need): console.note("\(peer): share verified, \(have) of \(need)")
     case .problem(let peer, let reason):
       // Every peer is asked, and most hold nothing of it.
       if PeerSentence.hasNothing(reason) {
-        console.note("\(peer) has no share of it for you")
-      } else {
+        if empty.takesLine() { console.note("\(peer) has no share of it for you") }
+      } else if !PeerSentence.isAway(reason) || away.takesLine() {
         console.warning(PeerSentence.problem(peer, reason))
       }
     case .waits(let peer, let until?):
@@ -35,7 +40,18 @@ struct RecoveryReporter: Sendable {
     }
   }
 
+  /// Says how many there were of whom nothing was said.
+  private func countRest() {
+    let (asked, empty, away) = (asked.rest(), empty.rest(), away.rest())
+    guard asked + empty + away > 0 else { return }
+    var words = ["\(asked) more were asked"]
+    if empty > 0 { words.append("\(empty) more have no share of it for you") }
+    if away > 0 { words.append("\(away) more could not be reached") }
+    console.note("\(words.joined(separator: ", ")) (--verbose names them)")
+  }
+
   func conclude(_ report: RecoveryReport) {
+    countRest()
     // An entry has fields and no body.
     let size = report.byteCount > 0 ? " " + Measures.size(report.byteCount) : ""
     console.note("recovered\(size)\(Self.helpers(report.holders))")
@@ -43,11 +59,12 @@ struct RecoveryReporter: Sendable {
 
   /// The last word of an unlocking that is not undone by itself before `until`.
   func conclude(_ report: UnlockReport, _ until: String) {
+    countRest()
     console.note("unlocked\(Self.helpers(report.holders)), \(until)")
   }
 
   private static func helpers(_ holders: [HolderOutcome]) -> String {
     let names = holders.filter { $0.state == .answered }.map(\.peer)
-    return names.isEmpty ? "" : " with \(names.joined(separator: ", "))"
+    return names.isEmpty ? "" : " with \(MessageWords.list(names))"
   }
 }

@@ -7,6 +7,9 @@ struct ShareReporter: Sendable {
   private let isPlanAsked: Bool
   private let sealing: ProgressLine
   private let sending: ProgressLine
+  private let leftOut: Crowd
+  private let placed: Crowd
+  private let waiting: Crowd
 
   /// `secret` is the name of one of several. `isPlanAsked`: a question shows who gets a share.
   init(_ console: Console, secret: String? = nil, isPlanAsked: Bool = false) {
@@ -15,12 +18,16 @@ struct ShareReporter: Sendable {
     self.isPlanAsked = isPlanAsked
     sealing = ProgressLine("encrypting", console)
     sending = ProgressLine("sending", console)
+    (leftOut, placed, waiting) = (Crowd(console), Crowd(console), Crowd(console))
   }
 
   func show(_ event: ShareEvent) {
     switch event {
-    case .contacting(let peers): console.note("contacting \(peers.joined(separator: ", "))")
+    case .contacting(let peers):
+      let isCrowd = peers.count > Crowd.limit && !console.verbose
+      console.note("contacting \(isCrowd ? Measures.count(peers.count, "peer") : peers.joined(separator: ", "))")
     case .leftOut(let peer, let reason, let hint):
+      guard leftOut.takesLine() else { return }
       console.warning("\(peer) gets no share: \(reason)")
       if let hint { console.note("hint: \(hint)") }
     case .plan(let plan):
@@ -34,11 +41,18 @@ struct ShareReporter: Sendable {
     case .sending(let done, let total): sending.update(done: done, total: total)
     case .asking(let peer, let seconds):
       console.note("\(peer)'s user is asked whether to keep it, for at most \(Measures.count(seconds, "second"))")
-    case .delivery(let delivery): console.note(Self.text(delivery, of: secret))
+    case .delivery(let delivery):
+      guard (delivery.state == .delivered ? placed : waiting).takesLine() else { return }
+      console.note(Self.text(delivery, of: secret))
     }
   }
 
   func conclude(_ report: ShareReport) {
+    let counts = [
+      (placed.rest(), "have their shares"), (waiting.rest(), "don't have theirs yet"), (leftOut.rest(), "get none"),
+    ]
+    let words = counts.filter { $0.0 > 0 }.map { "\($0.0) more \($0.1)" }
+    if !words.isEmpty { console.note("\(words.joined(separator: ", ")) (--verbose names them)") }
     if report.sourceRemoved { console.note("removed the source file") }
     if let reason = report.sourceRemovalFailure { console.warning("the source file is still there: \(reason)") }
     let line = Self.conclusion(report, of: secret)

@@ -21,6 +21,18 @@ enum Question {
     guard answer?.lowercased() == "yes" else { throw VaultError(.interrupted, otherwise) }
   }
 
+  /// Asks for what an option would have said, until `read` takes the answer.
+  static func answer<Value>(_ question: String, besideInput: Bool = false, _ read: (String) -> Value?) throws -> Value {
+    guard isPossible || (besideInput && Console.errorIsTerminal), let terminal = Terminal() else {
+      throw VaultError(.usage, "something has to be answered, and there is no terminal to ask on")
+    }
+    for _ in 0..<3 {
+      guard let answer = try terminal.line(Printable.escape(question)) else { break }
+      if let value = read(answer) { return value }
+    }
+    throw VaultError(.interrupted, "nothing was answered, and nothing was done")
+  }
+
   static func choose(_ question: String, among lines: [String]) throws -> Int {
     guard isPossible, let terminal = Terminal() else {
       throw VaultError(.usage, "which one is not clear, and there is no terminal to ask on")

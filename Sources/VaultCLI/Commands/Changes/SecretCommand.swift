@@ -127,7 +127,8 @@ struct SecretRemoveCommand: OpenedCommand {
       Example: vault secret remove Bob --all
       """)
 
-  @Argument(help: "Who shall hold no share any more: a peer, or '#3' for who has share 3.")
+  @Argument(
+    help: "Who shall hold no share any more: a peer, or '#3' for who has share 3.")
   var holder: String
 
   @Argument(help: "Secrets: ids, beginnings of ids, or descriptions.")

@@ -30,7 +30,8 @@ struct GroupCommand: AsyncParsableCommand {
 }
 
 struct GroupArgument: ParsableArguments {
-  @Argument(help: "The group's name, or the beginning of its id; may be left out if there is only one.")
+  @Argument(
+    help: "The group's name, or the beginning of its id; may be left out if there is only one.")
   var group: String?
 }
 

@@ -53,7 +53,8 @@ struct ItemAddCommand: OpenedCommand {
   @Flag(name: .customLong("public"), help: "Encrypt to the key's public half, without recovering it.")
   var usesPublicHalf = false
 
-  @Option(help: ArgumentHelp("Keep it in step among the members of this group.", valueName: "group"))
+  @Option(
+    help: ArgumentHelp("Keep it in step among the members of this group.", valueName: "group"))
   var group: String?
 
   @OptionGroup var consent: ConsentOptions

@@ -39,10 +39,11 @@ struct KeyCreateCommand: OpenedCommand {
   @Argument(help: "The key's name, in clear.")
   var name: String
 
-  @Option(help: ArgumentHelp("Shares needed to recover the key: at least 2.", valueName: "t"))
-  var threshold: Int
+  @Option(help: ArgumentHelp("Shares needed to recover the key: at least 2; asked for at a terminal.", valueName: "t"))
+  var threshold: Int?
 
-  @Option(name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"))
+  @Option(
+    name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"))
   var recipients: [String] = []
 
   @Flag(name: .customLong("no-labels"), help: "Do not attach the recipients' names and cards to the shares.")
@@ -59,11 +60,13 @@ struct KeyCreateCommand: OpenedCommand {
 
   func validate() throws {
     guard !name.isEmpty else { throw ValidationError("A key needs a name.") }
+    guard let threshold else { return try ShareOptions.expectAnswer() }
     try ShareOptions.check(threshold: threshold, use: "open every item")
     try ShareOptions.check(threshold: threshold, recipients, keepsOwnShare: !noOwnShare, of: "key")
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
+    let threshold = try ShareOptions.threshold(threshold, recipients, keepsOwnShare: !noOwnShare, vault)
     let watch = SharingWatch(vault, console) { $0.json(ParcelText()) }
     defer { watch.end() }
     let question = SharePlanText.question(chosen: recipients, saysYes: yes)
