@@ -48,7 +48,7 @@ struct OutputOptions: ParsableArguments {
     var facts = stat()
     if stat(output, &facts) == 0 {
       switch facts.st_mode & S_IFMT {
-      case S_IFDIR: return .folder(path: output, overwrites: overwrites)
+      case S_IFDIR: return .folder(path: output, overwrites: overwrites, renames: Question.isPossible)
       case S_IFREG where !isStandardOutput(facts): break
       default: return try descriptor(output, facts, isForced: overwrites, plaintext: plaintext)
       }
@@ -56,7 +56,22 @@ struct OutputOptions: ParsableArguments {
     guard !output.hasSuffix("/") else {
       throw VaultError(.inputOutput, "the folder \(output) does not exist", hint: "make it first, or name a file")
     }
-    return .file(path: output, overwrites: overwrites)
+    return .file(path: try overwrites ? output : otherName(output), overwrites: overwrites)
+  }
+
+  /// Where nothing was said: the folder in which the command runs.
+  static func here(overwrites: Bool) -> RecoveryDestination {
+    .folder(path: ".", overwrites: overwrites, renames: Question.isPossible)
+  }
+
+  /// The name, or what the user says instead of one that a file has already. Asked before anything is done for it.
+  private static func otherName(_ path: String) throws -> String {
+    guard Question.isPossible, access(path, F_OK) == 0 else { return path }
+    let proposal = RecoveryDestination.freePath(path)
+    return try Question.answer("\(path) exists already. Which name shall it get? [\(proposal)] ") { answer in
+      let name = answer.isEmpty ? proposal : answer
+      return access(name, F_OK) == 0 ? nil : name
+    }
   }
 
   /// Whether this is what standard output leads to, such as /dev/stdout.

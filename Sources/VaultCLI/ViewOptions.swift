@@ -89,12 +89,13 @@ struct ViewOptions: ParsableArguments {
     case .descriptor(let descriptor):
       try Console.write(bytes.bytes, to: descriptor)
       path = nil
-    case .file(let given, let overwrites): path = try vault.core.write(bytes, to: given, overwrites: overwrites)
-    case .folder(let folder, let overwrites):
-      let whole = folder.hasSuffix("/") ? folder + subject.fileName : "\(folder)/\(subject.fileName)"
-      path = try vault.core.write(bytes, to: whole, overwrites: overwrites)
+    case .file, .folder:
+      path = try destination.place(of: subject.fileName).map {
+        try vault.core.write(bytes, to: $0.path, overwrites: $0.overwrites)
+      }
     }
-    try Self.conclude(path, at: destination, json: subject.written(path, UInt64(bytes.count)), console)
+    try Self.conclude(
+      path, at: destination, json: subject.written(path, UInt64(bytes.count)), named: subject.fileName, console)
   }
 
   /// Prints the view, or one field, for people or as JSON.
@@ -139,11 +140,16 @@ struct ViewOptions: ParsableArguments {
 
   /// Says that something lies in the clear now, and prints where. `original` is the name inside, if the file has another.
   static func conclude(
-    _ path: String?, at destination: RecoveryDestination?, json: JSONValue, original: String? = nil, _ console: Console
+    _ path: String?, at destination: RecoveryDestination?, json: JSONValue, named name: String,
+    original: String? = nil, _ console: Console
   ) throws {
     guard let path else {
       warnOfOutput(console, destination)
       return try printPath(nil, json: json, console)
+    }
+    let isNamedByUser = if case .file? = destination { true } else { false }
+    if !isNamedByUser, path.split(separator: "/").last.map({ $0 == name }) != true {
+      console.note("there is a file \(name) already, so this one got another name")
     }
     if let original {
       console.warning(

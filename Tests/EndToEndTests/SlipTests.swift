@@ -175,4 +175,26 @@ import Testing
       #expect(wrong.status == 1 && wrong.complaint.contains(/did you mean 'bob(by)?' or 'bob(by)?'\?/), "\(wrong)")
     }
   }
+
+  @Test("a recovered file takes no other's place: at a terminal it gets another name, else it is said which is free")
+  func otherName() async throws {
+    try await Bench.run { bench in
+      let (alice, _) = try await bench.pair()
+      try alice.write(sample(10), to: "note.txt")
+      try await alice.succeed("share", "note.txt", "--threshold", "2")
+      let script = try await alice.run("recover")
+      #expect(script.status == 9 && script.complaint.contains("such as './note-2.txt'"), "\(script)")
+      let terminal = try PseudoTerminal(alice, ["recover"])
+      #expect(try await terminal.end() == 0, "\(terminal.screen)")
+      #expect(terminal.screen.contains("there is a file note.txt already"), "\(terminal.screen)")
+      try alice.expect("note-2.txt", toHold: sample(10))
+      // What is named is asked about before anybody else is.
+      let named = try PseudoTerminal(alice, ["recover", "-o", "note.txt"])
+      try await named.expect("note.txt exists already. Which name shall it get? [note-3.txt] ")
+      #expect(!named.screen.contains("asking bob"), "\(named.screen)")
+      named.type("other\n")
+      #expect(try await named.end() == 0, "\(named.screen)")
+      try alice.expect("other", toHold: sample(10))
+    }
+  }
 }

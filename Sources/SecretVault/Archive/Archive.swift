@@ -16,7 +16,8 @@ package final class Archive: Room {
       return report(try database.writeBackup(to: path, overwrites: overwrites, at: environment.now()), at: path)
     } catch StoreError.alreadyExists {
       throw VaultError(
-        .outputExists, "\(path) exists already", hint: "choose another name, or overwrite it with --force")
+        .outputExists, "\(path) exists already",
+        hint: "choose another name, such as \(RecoveredOutput.example(path)), or overwrite it with --force")
     } catch { throw error }
   }
 

@@ -11,16 +11,10 @@ struct ItemSink: ~Copyable {
 
   /// `name` is what a file in a folder is called. With `armored` the bytes are written as text for mail.
   init(_ destination: RecoveryDestination, name: String, armored: Bool, _ notes: OutputNotes) throws {
-    let path: String?
-    let overwrites: Bool
-    switch destination {
-    case .file(let given, let may): (path, overwrites) = (given, may)
-    case .folder(let folder, let may): (path, overwrites) = (RecoveryDestination.path(of: name, in: folder), may)
-    case .descriptor: (path, overwrites) = (nil, false)
-    }
-    let opened = try Self.open(path, overwrites, notes)
+    let place = destination.place(of: name)
+    let opened = try Self.open(place?.path, place?.overwrites ?? false, notes)
     file = opened
-    self.path = path
+    path = place?.path
     if case .descriptor(let number) = destination { descriptor = number } else { descriptor = nil }
     armor = armored ? ItemArmorWriter() : nil
   }

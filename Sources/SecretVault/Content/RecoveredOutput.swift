@@ -67,11 +67,10 @@ struct RecoveredOutput: ~Copyable {
     }
     name = facts.name
     switch destination {
-    case .outside(.file(let given, let may)): try open(given, overwrites: may)
-    case .outside(.folder(let folder, let may)):
-      originalName = facts.original
-      try open(RecoveryDestination.path(of: name, in: folder), overwrites: may)
-    case .outside(.descriptor): break
+    case .outside(let outside):
+      guard let place = outside.place(of: name) else { break }
+      if case .folder = outside { originalName = facts.original }
+      try open(place.path, overwrites: place.overwrites)
     case .memory(let limit): try prepare(opener, length, limit)
     case .spool(let spool): try spool.begin(opener)
     }
@@ -162,12 +161,16 @@ struct RecoveredOutput: ~Copyable {
     return RecoveredContent(header: header, body: body)
   }
 
+  /// A name like that of a file that is there, as it can be typed.
+  static func example(_ path: String) -> String { shellQuoted(RecoveryDestination.freePath(path)) }
+
   /// What a failed output means to the user.
   static func error(_ error: StoreError, _ path: String) -> VaultError {
     switch error {
     case .alreadyExists:
       VaultError(
-        .outputExists, "\(path) exists already", hint: "choose another name with -o, or overwrite it with --force")
+        .outputExists, "\(path) exists already",
+        hint: "choose another name with -o, such as \(example(path)), or overwrite it with --force")
     case .diskFull: VaultError(.inputOutput, "no room is left for \(path); nothing was written")
     case .notFound: VaultError(.inputOutput, "the folder of \(path) does not exist")
     default: VaultError(error)

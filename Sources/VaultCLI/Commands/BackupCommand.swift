@@ -51,11 +51,12 @@ struct BackupCreateCommand: OpenedCommand {
   func run(_ vault: Vault, _ console: Console) async throws {
     var isStream = false
     let report: BackupReport
-    if case .descriptor(let descriptor) = try OutputOptions.destination(file, overwrites: force, plaintext: false) {
+    switch try OutputOptions.destination(file, overwrites: force, plaintext: false) {
+    case .descriptor(let descriptor):
       isStream = true
       report = try vault.archive.createBackup(into: descriptor, named: file)
-    } else {
-      report = try vault.archive.createBackup(to: file, overwrites: force)
+    case .file(let path, _): report = try vault.archive.createBackup(to: path, overwrites: force)
+    case .folder: report = try vault.archive.createBackup(to: file, overwrites: force)
     }
     console.note("wrote \(Measures.size(report.byteCount)) in \(Measures.count(report.fileCount, "part"))")
     console.note("only this device can use it, or another one with its recovery kit; see 'vault backup --help'")

@@ -97,6 +97,8 @@ struct BackupKitCommand: OpenedCommand {
   private static func translated(_ error: StoreError, _ path: String) -> VaultError {
     guard case .alreadyExists = error else { return VaultError(error) }
     return VaultError(
-      .outputExists, "\(path) exists already", hint: "choose another name, or overwrite it with --force")
+      .outputExists, "\(path) exists already",
+      hint:
+        "choose another name, such as \(shellQuoted(RecoveryDestination.freePath(path))), or overwrite it with --force")
   }
 }

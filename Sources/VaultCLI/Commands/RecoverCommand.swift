@@ -79,14 +79,17 @@ struct RecoverCommand: OpenedCommand {
       vault, console, mayRepeat: { !isStream || !hasWritten.load(ordering: .relaxed) }
     ) { (isFirst) async throws in
       try await vault.recovering.recover(
-        reference, to: destination ?? .folder(path: ".", overwrites: place.force), passwords: password.source(console)
+        reference, to: destination ?? OutputOptions.here(overwrites: place.force),
+        passwords: password.source(console)
       ) { event in
         if case .progress = event { hasWritten.store(true, ordering: .relaxed) }
         reporter.show(event, isFirst: isFirst)
       }
     }
     reporter.conclude(report)
-    try ViewOptions.conclude(report.path, at: destination, json: report.json, original: report.originalName, console)
+    try ViewOptions.conclude(
+      report.path, at: destination, json: report.json, named: report.suggestedName, original: report.originalName,
+      console)
   }
 
   /// Recovers into memory and shows, copies or writes what was asked for.

@@ -131,6 +131,8 @@ struct DecryptCommand: OpenedCommand {
         passwords: password.source(console), patience: consent.patience(console)))
     // A filter says nothing of what it writes.
     guard report.path != nil || console.json else { return }
-    try ViewOptions.conclude(report.path, at: destination, json: report.json, original: report.originalName, console)
+    try ViewOptions.conclude(
+      report.path, at: destination, json: report.json, named: report.suggestedName, original: report.originalName,
+      console)
   }
 }

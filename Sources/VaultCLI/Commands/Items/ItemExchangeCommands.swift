@@ -35,7 +35,7 @@ struct ItemExportCommand: OpenedCommand {
     let destination =
       place.output == "-"
       ? try place.standardOutput(plaintext: false, isText: armor)
-      : try place.destination(plaintext: false) ?? .folder(path: ".", overwrites: place.force)
+      : try place.destination(plaintext: false) ?? OutputOptions.here(overwrites: place.force)
     let report = try vault.items.exportItem(
       item, armored: armor, to: destination, access: ItemReporter(console, verb: "writing").access())
     try ViewOptions.printPath(report.path, json: report.json, console)
@@ -141,7 +141,8 @@ struct ItemAcceptCommand: OpenedCommand {
   @Argument(help: "The item.")
   var item: String?
 
-  @Option(name: .customLong("from"), help: ArgumentHelp("Only what this peer has sent.", valueName: "peer"))
+  @Option(
+    name: .customLong("from"), help: ArgumentHelp("Only what this peer has sent.", valueName: "peer"))
   var peer: String?
 
   @OptionGroup var global: GlobalOptions
@@ -300,7 +301,8 @@ struct ItemDeleteCommand: OpenedCommand {
   @Argument(help: "The item.")
   var item: String
 
-  @Option(name: .customLong("from"), help: ArgumentHelp("Refuse what this peer has sent.", valueName: "peer"))
+  @Option(
+    name: .customLong("from"), help: ArgumentHelp("Refuse what this peer has sent.", valueName: "peer"))
   var peer: String?
 
   @Flag(help: "Do not ask.")

@@ -75,7 +75,9 @@ struct ItemShowCommand: OpenedCommand {
       access: ItemReporter(console, verb: "decrypting").access(
         passwords: password.source(console), patience: consent.patience(console)))
     if wantsPart { console.note("a part: what lies outside of it was not checked, only where the item ends") }
-    try ViewOptions.conclude(report.path, at: destination, json: report.json, original: report.originalName, console)
+    try ViewOptions.conclude(
+      report.path, at: destination, json: report.json, named: report.suggestedName, original: report.originalName,
+      console)
   }
 
   /// Opens the item into memory and shows, copies or writes what was asked for.

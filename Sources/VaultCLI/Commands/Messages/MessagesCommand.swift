@@ -140,12 +140,13 @@ struct MessagesSaveCommand: OpenedCommand {
     let destination =
       try file.map { file in
         try OutputOptions.destination(file, overwrites: force, plaintext: true)
-      } ?? .folder(path: ".", overwrites: force)
+      } ?? OutputOptions.here(overwrites: force)
     let message = try vault.messages.message(number)
     let saved = try vault.messages.saveMessage(number, to: destination)
     if message.state == "new" { try vault.messages.markRead([number]) }
     try ViewOptions.conclude(
-      saved.path, at: destination, json: saved.json(message), original: saved.originalName, console)
+      saved.path, at: destination, json: saved.json(message), named: saved.suggestedName,
+      original: saved.originalName, console)
   }
 }
 
