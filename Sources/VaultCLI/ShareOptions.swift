@@ -7,7 +7,8 @@ struct ShareOptions: ParsableArguments {
   var threshold: Int?
 
   @Option(
-    name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"))
+    name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"),
+    completion: .peers)
   var recipients: [String] = []
 
   @Option(help: ArgumentHelp("Public words about the secret, in clear.", valueName: "text"))

@@ -25,7 +25,7 @@ struct URLCommand: AsyncParsableCommand, UnlockingCommand {
   @Argument(help: ArgumentHelp("The request, or - for standard input.", valueName: "url"))
   var url: String
 
-  @Option(help: ArgumentHelp("Encrypt under this key without asking for one.", valueName: "key"))
+  @Option(help: ArgumentHelp("Encrypt under this key without asking for one.", valueName: "key"), completion: .keys)
   var key: String?
 
   @Flag(help: "Do not ask whether to go on.")

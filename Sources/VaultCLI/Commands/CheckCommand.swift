@@ -26,7 +26,7 @@ struct CheckCommand: OpenedCommand {
       the threshold, 8 what this device has of one is damaged.
       """)
 
-  @Argument(help: "Id, beginning of an id, or description.")
+  @Argument(help: "Id, beginning of an id, or description.", completion: .secrets)
   var secret: String?
 
   @Option(help: ArgumentHelp("Pieces of each fragment to look at: 1 to 4096.", valueName: "n"))

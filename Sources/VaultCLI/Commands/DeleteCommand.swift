@@ -12,7 +12,7 @@ struct DeleteCommand: OpenedCommand {
       Example: vault delete photos --yes
       """)
 
-  @Argument(help: "Id, beginning of an id, or description.")
+  @Argument(help: "Id, beginning of an id, or description.", completion: .secrets)
   var secret: String
 
   @Flag(help: "Do not ask.")

@@ -40,7 +40,7 @@ struct InfoCommand: OpenedCommand {
       Example: vault info "house keys"
       """)
 
-  @Argument(help: "Id, beginning of an id, or description.")
+  @Argument(help: "Id, beginning of an id, or description.", completion: .secrets)
   var secret: String
 
   @OptionGroup var global: GlobalOptions

@@ -16,7 +16,7 @@ struct LockCommand: AsyncParsableCommand, UnlockingCommand {
                 vault lock "house keys"
       """)
 
-  @Argument(help: "Id, beginning of an id, or description.")
+  @Argument(help: "Id, beginning of an id, or description.", completion: .secrets)
   var secret: String?
 
   @OptionGroup var global: GlobalOptions

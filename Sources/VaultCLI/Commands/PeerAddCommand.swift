@@ -31,7 +31,7 @@ struct PeerAddCommand: OpenedCommand {
   @Option(help: "Call the peer this instead of the label on its card.")
   var name: String?
 
-  @Option(help: ArgumentHelp("It is another device of this peer's user.", valueName: "peer"))
+  @Option(help: ArgumentHelp("It is another device of this peer's user.", valueName: "peer"), completion: .peers)
   var deviceOf: String?
 
   @OptionGroup var global: GlobalOptions

@@ -8,7 +8,7 @@ struct PeerRenameCommand: OpenedCommand {
     abstract: "Give a peer another name on this device.",
     discussion: "Example: vault peer rename \"Bob, phone\" \"Bob, tablet\"")
 
-  @Argument(help: "The peer.")
+  @Argument(help: "The peer.", completion: .peers)
   var peer: String
 
   @Argument(help: "Its new name.")
@@ -35,7 +35,7 @@ struct PeerAddressCommand: OpenedCommand {
       Example: vault peer address Bob 192.0.2.7:4721 '[2001:db8::7]:4721'
       """)
 
-  @Argument(help: "The peer.")
+  @Argument(help: "The peer.", completion: .peers)
   var peer: String
 
   @Argument(help: ArgumentHelp("One or more addresses, each with its port.", valueName: "host:port"))
@@ -114,7 +114,7 @@ struct PeerRemoveCommand: OpenedCommand {
       Example: vault peer remove "Bob, tablet"
       """)
 
-  @Argument(help: "The peer.")
+  @Argument(help: "The peer.", completion: .peers)
   var peer: String
 
   @Flag(help: "Do not ask.")
@@ -165,7 +165,7 @@ struct PeerPingCommand: OpenedCommand {
       Example: vault peer ping Bob
       """)
 
-  @Argument(help: "The peer.")
+  @Argument(help: "The peer.", completion: .peers)
   var peer: String
 
   @OptionGroup var global: GlobalOptions

@@ -126,7 +126,7 @@ struct PeerShowCommand: OpenedCommand {
       Example: vault peer show Bob
       """)
 
-  @Argument(help: "The peer.")
+  @Argument(help: "The peer.", completion: .peers)
   var peer: String
 
   @OptionGroup var global: GlobalOptions

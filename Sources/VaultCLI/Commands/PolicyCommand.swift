@@ -21,7 +21,7 @@ struct PolicyCommand: OpenedCommand {
                 vault policy "house keys" delay:2d
       """)
 
-  @Argument(help: "Id, beginning of an id, or description.")
+  @Argument(help: "Id, beginning of an id, or description.", completion: .secrets)
   var secret: String
 
   @Argument(help: "auto, ask, delay:DURATION, or default.")

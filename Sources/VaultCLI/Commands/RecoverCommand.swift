@@ -36,7 +36,7 @@ struct RecoverCommand: OpenedCommand {
       or for their time.
       """)
 
-  @Argument(help: "Id, beginning of an id, or description.")
+  @Argument(help: "Id, beginning of an id, or description.", completion: .secrets)
   var secret: String?
 
   @OptionGroup var place: OutputOptions

@@ -34,14 +34,15 @@ struct ReshareCommand: OpenedCommand {
       in the editor.
       """)
 
-  @Argument(help: "Id, beginning of an id, or description.")
+  @Argument(help: "Id, beginning of an id, or description.", completion: .secrets)
   var secret: String
 
   @Option(help: ArgumentHelp("Shares needed to recover the new one: at least 2.", valueName: "t"))
   var threshold: Int?
 
   @Option(
-    name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"))
+    name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"),
+    completion: .peers)
   var recipients: [String] = []
 
   @Flag(help: "Edit it first.")

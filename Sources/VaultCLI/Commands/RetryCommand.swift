@@ -17,7 +17,7 @@ struct RetryCommand: OpenedCommand {
       delivered.
       """)
 
-  @Argument(help: "Id, beginning of an id, or description.")
+  @Argument(help: "Id, beginning of an id, or description.", completion: .secrets)
   var secret: String?
 
   @OptionGroup var global: GlobalOptions

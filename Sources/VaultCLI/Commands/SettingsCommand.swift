@@ -19,7 +19,7 @@ struct SettingsGetCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "get", abstract: "Print the value of a setting.", discussion: "Example: vault settings get listen")
 
-  @Argument(help: "The setting.")
+  @Argument(help: "The setting.", completion: .settings)
   var key: String
 
   @OptionGroup var global: GlobalOptions
@@ -47,7 +47,7 @@ struct SettingsSetCommand: OpenedCommand {
       Example: vault settings set notify-command 'notify-send "$(cat)"'
       """)
 
-  @Argument(help: "The setting.")
+  @Argument(help: "The setting.", completion: .settings)
   var key: String
 
   @Argument(help: "Its new value.")

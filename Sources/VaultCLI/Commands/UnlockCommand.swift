@@ -23,7 +23,7 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
                 vault unlock --list
       """)
 
-  @Argument(help: "Id, beginning of an id, or description.")
+  @Argument(help: "Id, beginning of an id, or description.", completion: .secrets)
   var secret: String?
 
   @Flag(help: "Show what is unlocked, and until when.")

@@ -76,7 +76,7 @@ struct FriendOptions: ParsableArguments {
   @Option(help: ArgumentHelp("What to call it.", valueName: "name"))
   var name: String?
 
-  @Option(help: ArgumentHelp("The peer whose account it is.", valueName: "peer"))
+  @Option(help: ArgumentHelp("The peer whose account it is.", valueName: "peer"), completion: .peers)
   var peer: String?
 
   func validate() throws {

@@ -20,7 +20,7 @@ struct PeerReplaceCommand: OpenedCommand {
                 vault peer replace Alice --undo
       """)
 
-  @Argument(help: "The peer.")
+  @Argument(help: "The peer.", completion: .peers)
   var peer: String
 
   @Argument(

@@ -67,13 +67,13 @@ struct SecretReplaceCommand: OpenedCommand {
       Example: vault secret replace Bob Carol "house keys"
       """)
 
-  @Argument(help: "Who holds a share now.")
+  @Argument(help: "Who holds a share now.", completion: .peers)
   var holder: String
 
-  @Argument(help: "The peer who shall hold it.")
+  @Argument(help: "The peer who shall hold it.", completion: .peers)
   var by: String
 
-  @Argument(help: "Secrets: ids, beginnings of ids, or descriptions.")
+  @Argument(help: "Secrets: ids, beginnings of ids, or descriptions.", completion: .secrets)
   var secret: [String] = []
 
   @OptionGroup var secrets: ChangedSecrets
@@ -98,10 +98,10 @@ struct SecretAddCommand: OpenedCommand {
       Example: vault secret add Dan "house keys"
       """)
 
-  @Argument(help: "The peer.")
+  @Argument(help: "The peer.", completion: .peers)
   var holder: String
 
-  @Argument(help: "Secrets: ids, beginnings of ids, or descriptions.")
+  @Argument(help: "Secrets: ids, beginnings of ids, or descriptions.", completion: .secrets)
   var secret: [String] = []
 
   @OptionGroup var secrets: ChangedSecrets
@@ -128,10 +128,10 @@ struct SecretRemoveCommand: OpenedCommand {
       """)
 
   @Argument(
-    help: "Who shall hold no share any more: a peer, or '#3' for who has share 3.")
+    help: "Who shall hold no share any more: a peer, or '#3' for who has share 3.", completion: .peers)
   var holder: String
 
-  @Argument(help: "Secrets: ids, beginnings of ids, or descriptions.")
+  @Argument(help: "Secrets: ids, beginnings of ids, or descriptions.", completion: .secrets)
   var secret: [String] = []
 
   @OptionGroup var secrets: ChangedSecrets
@@ -157,7 +157,7 @@ struct SecretThresholdCommand: OpenedCommand {
                 vault secret threshold --all 3
       """)
 
-  @Argument(help: "Secrets, and behind them how many holders shall be needed.")
+  @Argument(help: "Secrets, and behind them how many holders shall be needed.", completion: .secrets)
   var values: [String]
 
   @OptionGroup var secrets: ChangedSecrets
@@ -183,7 +183,7 @@ struct SecretRefreshCommand: OpenedCommand {
     abstract: "Renew all shares, so that copies of old ones are worth nothing.",
     discussion: "Example: vault secret refresh --all")
 
-  @Argument(help: "Secrets: ids, beginnings of ids, or descriptions.")
+  @Argument(help: "Secrets: ids, beginnings of ids, or descriptions.", completion: .secrets)
   var secret: [String] = []
 
   @OptionGroup var secrets: ChangedSecrets
@@ -209,7 +209,7 @@ struct SecretCancelCommand: OpenedCommand {
       Example: vault secret cancel "house keys"
       """)
 
-  @Argument(help: "Id, beginning of an id, or description.")
+  @Argument(help: "Id, beginning of an id, or description.", completion: .secrets)
   var secret: String
 
   @OptionGroup var global: GlobalOptions

@@ -31,7 +31,7 @@ struct GroupCommand: AsyncParsableCommand {
 
 struct GroupArgument: ParsableArguments {
   @Argument(
-    help: "The group's name, or the beginning of its id; may be left out if there is only one.")
+    help: "The group's name, or the beginning of its id; may be left out if there is only one.", completion: .groups)
   var group: String?
 }
 

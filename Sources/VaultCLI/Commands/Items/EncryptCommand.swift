@@ -14,7 +14,7 @@ struct EncryptCommand: OpenedCommand {
       Example: vault encrypt --key family < letter.txt > letter.vaultitem
       """)
 
-  @Option(help: ArgumentHelp("Name or id of the key.", valueName: "key"))
+  @Option(help: ArgumentHelp("Name or id of the key.", valueName: "key"), completion: .keys)
   var key: String
 
   @Argument(help: ArgumentHelp("The file; standard input unless named.", valueName: "file"), completion: .file())

@@ -26,7 +26,7 @@ struct ItemAddCommand: OpenedCommand {
                 tar c letters | vault item add family - --name letters.tar
       """)
 
-  @Argument(help: "Name or id of the key.")
+  @Argument(help: "Name or id of the key.", completion: .keys)
   var key: String
 
   @Argument(help: ArgumentHelp("The file, or - for standard input.", valueName: "file"), completion: .file())
@@ -54,7 +54,7 @@ struct ItemAddCommand: OpenedCommand {
   var usesPublicHalf = false
 
   @Option(
-    help: ArgumentHelp("Keep it in step among the members of this group.", valueName: "group"))
+    help: ArgumentHelp("Keep it in step among the members of this group.", valueName: "group"), completion: .groups)
   var group: String?
 
   @OptionGroup var consent: ConsentOptions

@@ -142,7 +142,8 @@ struct ItemAcceptCommand: OpenedCommand {
   var item: String?
 
   @Option(
-    name: .customLong("from"), help: ArgumentHelp("Only what this peer has sent.", valueName: "peer"))
+    name: .customLong("from"), help: ArgumentHelp("Only what this peer has sent.", valueName: "peer"),
+    completion: .peers)
   var peer: String?
 
   @OptionGroup var global: GlobalOptions
@@ -207,7 +208,7 @@ struct ItemSendCommand: OpenedCommand {
   @Argument(help: "The item.")
   var item: String
 
-  @Argument(help: "The peer.")
+  @Argument(help: "The peer.", completion: .peers)
   var peer: String
 
   @OptionGroup var global: GlobalOptions
@@ -257,7 +258,7 @@ struct ItemCopyCommand: OpenedCommand {
   @Argument(help: "The item.")
   var item: String
 
-  @Option(name: .customLong("to"), help: ArgumentHelp("The other key.", valueName: "key"))
+  @Option(name: .customLong("to"), help: ArgumentHelp("The other key.", valueName: "key"), completion: .keys)
   var key: String
 
   @Flag(name: .customLong("public"), help: "Encrypt to the other key's public half, without recovering it.")
@@ -302,7 +303,8 @@ struct ItemDeleteCommand: OpenedCommand {
   var item: String
 
   @Option(
-    name: .customLong("from"), help: ArgumentHelp("Refuse what this peer has sent.", valueName: "peer"))
+    name: .customLong("from"), help: ArgumentHelp("Refuse what this peer has sent.", valueName: "peer"),
+    completion: .peers)
   var peer: String?
 
   @Flag(help: "Do not ask.")

@@ -14,7 +14,7 @@ struct ItemListCommand: OpenedCommand {
       Example: vault item list family
       """)
 
-  @Argument(help: "Name or id of a key.")
+  @Argument(help: "Name or id of a key.", completion: .keys)
   var key: String?
 
   @OptionGroup var global: GlobalOptions

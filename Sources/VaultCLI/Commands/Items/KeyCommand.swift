@@ -43,7 +43,8 @@ struct KeyCreateCommand: OpenedCommand {
   var threshold: Int?
 
   @Option(
-    name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"))
+    name: .customLong("to"), help: ArgumentHelp("A peer that gets a share; may be repeated.", valueName: "peer"),
+    completion: .peers)
   var recipients: [String] = []
 
   @Flag(name: .customLong("no-labels"), help: "Do not attach the recipients' names and cards to the shares.")

@@ -37,7 +37,7 @@ struct MessagesListCommand: OpenedCommand {
       Example: vault messages list Bob --search photo --json
       """)
 
-  @Argument(help: "Only messages with this peer.")
+  @Argument(help: "Only messages with this peer.", completion: .peers)
   var peer: String?
 
   @Option(help: ArgumentHelp("Only messages that have this in them.", valueName: "word"))

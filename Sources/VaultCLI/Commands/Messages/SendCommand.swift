@@ -42,7 +42,7 @@ struct SendCommand: OpenedCommand {
   /// Milliseconds that a message may be given.
   static let lifetimes: ClosedRange<Int64> = 3_600_000...(30 * 86_400_000)
 
-  @Argument(help: "The peer; with --plain an address.")
+  @Argument(help: "The peer; with --plain an address.", completion: .peers)
   var peer: String
 
   @Argument(help: ArgumentHelp("What to say, or - for standard input.", valueName: "text"))
