@@ -120,6 +120,7 @@ let package = Package(
 
     // Floor 2: the cryptography of the vault, values in and values out.
     library("Courier", ["WireCodec"]),
+    library("LocalNames", ["Concurrency", "SystemBus"]),
     library("ShamirKit", ["CISAL", "Sodium", "WireCodec"]),
     library("SealedPayload", ["Sodium", "WireCodec"]),
     library("PeerAuth", ["Concurrency", "Sodium", "WireCodec"]),
@@ -218,6 +219,7 @@ let package = Package(
     tests(of: "WireCodec"),
     tests(of: "QRCode"),
     tests(of: "SystemBus", vectors: ["Vectors"]),
+    tests(of: "LocalNames", ["Concurrency", "CShims", "SystemBus"]),
     tests(of: "ShamirKit", ["Sodium", "WireCodec"]),
     tests(of: "SealedPayload", ["Sodium", "WireCodec"]),
     tests(of: "CallbackURL", ["Sodium"]),

@@ -37,6 +37,8 @@ let package = Package(
     library("Concurrency", []),
     library("Courier", ["WireCodec"]),
     library("SystemBus", ["CShims"]),
+    // Of what is said on the local network, the messages.
+    library("LocalNames", []),
     library("ShamirKit", ["CISAL", "Sodium", "WireCodec"]),
     library("SealedPayload", ["Sodium", "WireCodec"]),
     library("PeerAuth", ["Concurrency", "Sodium", "WireCodec"]),
@@ -82,8 +84,8 @@ let package = Package(
       dependencies: [
         "VaultCLI", "VaultDaemon", "VaultScan", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth",
         "SealedPayload", "ShamirKit", "CallbackURL", "Courier", "Grouper", "GroupLink", "HTTPRequests", "NetLink",
-        "VaultGroups", "VaultXMPP", "XMPPLink", "XMPPRequests", "PeerLink", "ShareServer", "SystemBus", "Sodium",
-        "WireCodec", "CPNG", "CJPEG", "CFuzzer", grdb,
+        "VaultGroups", "VaultXMPP", "XMPPLink", "XMPPRequests", "LocalNames", "PeerLink", "ShareServer", "SystemBus",
+        "Sodium", "WireCodec", "CPNG", "CJPEG", "CFuzzer", grdb,
       ],
       swiftSettings: settings,
       linkerSettings: [.unsafeFlags(["-sanitize=address"]), .linkedLibrary("stdc++")]),

@@ -1,3 +1,4 @@
+import Concurrency
 import CShims
 import Foundation
 import Glibc

@@ -1,3 +1,4 @@
+import Concurrency
 import PeerAuth
 import Testing
 

@@ -1,5 +1,4 @@
-import Concurrency
-import Glibc
+package import Concurrency
 package import PeerAuth
 import SystemBus
 
@@ -21,34 +20,6 @@ package protocol BLERadio: Sendable {
   ) throws(BLEError)
   /// Looks for vaults with adapters until `stop`, again and again; `found` is called for each time that one is heard.
   func scan(on adapters: [BLEAdapter], until stop: StopSignal, found: (BLESighting) -> Void) throws(BLEError)
-}
-
-/// Tells a thread that waits for something else to stop.
-package final class StopSignal: Sendable {
-  /// Has something to read once it is time.
-  let descriptor: Int32
-  private let line: Int32
-
-  package init?() {
-    var ends: [Int32] = [-1, -1]
-    let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-    guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { return nil }
-    (descriptor, line) = (ends[0], ends[1])
-  }
-
-  deinit {
-    close(descriptor)
-    close(line)
-  }
-
-  /// Says that it is time. It stays so.
-  package func raise() { _ = write(line, "", 1) }
-
-  /// Whether it is time, or becomes so within a while.
-  func isRaised(within milliseconds: Int64 = 0) -> Bool {
-    var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return poll(&wait, 1, Int32(clamping: milliseconds)) > 0
-  }
 }
 
 package struct BLEEquipment: Sendable {
@@ -76,25 +47,6 @@ package struct BLEEquipment: Sendable {
     if BlueZRadio.isThere(bus) { return BLEEquipment(radio: BlueZRadio(bus: bus), adapters: usable) }
     try KernelRadio.checkPermission(usable)
     return BLEEquipment(radio: KernelRadio(), adapters: usable)
-  }
-}
-
-package enum WaitingThread {
-  /// Without a thread it is better to hold others up than to do nothing.
-  package static func run<Value: Sendable, Failure: Error>(
-    _ body: @escaping @Sendable () throws(Failure) -> Value
-  ) async throws(Failure) -> Value {
-    let outcome = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, Failure>, Never>) in
-      let work = { @Sendable in
-        do throws(Failure) {
-          continuation.resume(returning: .success(try body()))
-        } catch {
-          continuation.resume(returning: .failure(error))
-        }
-      }
-      if !BackgroundThread.start(work) { work() }
-    }
-    return try outcome.get()
   }
 }
 

@@ -1,5 +1,6 @@
 import PeerAuth
 
+@testable import LocalNames
 @testable import PeerLink
 
 enum BluetoothSamples {
@@ -11,14 +12,33 @@ enum BluetoothSamples {
       [0x12, 0, 1, 0, UInt8(14 + heard.count), 0, 0, 0, 0, 1, 0xAA, 0, 1, 0xC4, 0, 0, 0, 0, UInt8(heard.count), 0]
       + heard
     let answer: [UInt8] = [1, 0, 0xFF, 0xFF, 9, 0, 3, 0, 0, 2, 0, 1, 0, 0, 0]
+    let header: [UInt8] = [0, 0, 0x84, 0, 0, 0, 0, 1, 0, 0, 0, 0]
+    let question = [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0] + [5] + Array("local".utf8) + [0, 0, 12, 0, 1]
+    let texts = LocalTag.texts(tag)[0]
+    let record = [1, 97, 0, 0, 16, 0, 1, 0, 0, 0, 120, 0, UInt8(1 + texts.count), UInt8(texts.count)] + texts
     return Sample.of(
-      "advertisement",
+      "dns-message",
       [
-        "valid-vault": shown, "valid-heard": heard, "valid-empty": [], "valid-filled": heard + many(0, 20),
-        "valid-name": [3, 9, 65, 66], "valid-other-data": [17, 0x21] + many(3, 16), "cut": shown.without(last: 1),
-        "short-data": [16, 0x21] + many(3, 15), "odd-list": [16, 7] + many(3, 15), "too-long": many(0, 1906),
-        "length-only": [7],
+        "valid-question": question, "valid-tag": header + record, "valid-nothing": header.with(7, [0]),
+        "valid-service": header + [0, 0, 33, 0x80, 1, 0, 0, 0, 120, 0, 9, 0, 0, 0, 0, 0x12, 0x71, 1, 97, 0],
+        "valid-address": header + [0, 0, 1, 0, 1, 0, 0, 0, 120, 0, 4, 192, 0, 2, 7],
+        "valid-other-type": header + [0, 0, 47, 0, 1, 0, 0, 0, 120, 0, 2, 9, 9],
+        "valid-pointer": header + [0, 0, 12, 0, 1, 0, 0, 0, 120, 0, 4, 1, 97, 0xC0, 12],
+        "pointer-to-itself": header + [0xC0, 12] + record.dropFirst(3), "pointer-ahead": header + [0xC0, 40],
+        "pointer-into-header": header + [0xC0, 2] + record.dropFirst(3), "long-label": question.with(12, [64]),
+        "cut": (header + record).without(last: 1), "longer": question + [0], "too-many": header.with(6, [2, 0]),
+        "short-address": header + [0, 0, 1, 0, 1, 0, 0, 0, 120, 0, 3, 192, 0, 2],
+        "empty-texts": header + [0, 0, 16, 0, 1, 0, 0, 0, 120, 0, 0], "other-kind": question.with(2, [0x28]),
+        "text-too-long": (header + record).with(header.count + 13, [200]), "too-long": many(0, 9001), "empty": [],
       ])
+      + Sample.of(
+        "advertisement",
+        [
+          "valid-vault": shown, "valid-heard": heard, "valid-empty": [], "valid-filled": heard + many(0, 20),
+          "valid-name": [3, 9, 65, 66], "valid-other-data": [17, 0x21] + many(3, 16), "cut": shown.without(last: 1),
+          "short-data": [16, 0x21] + many(3, 15), "odd-list": [16, 7] + many(3, 15), "too-long": many(0, 1906),
+          "length-only": [7],
+        ])
       + Sample.of(
         "adapter-event",
         [

@@ -1,8 +1,9 @@
 import PeerAuth
 
+@testable import LocalNames
 @testable import PeerLink
 
-/// What anybody in the room may send, and what the kernel makes of it.
+/// What anybody in the room, or on the same network, may send, and what the kernel makes of it.
 enum BluetoothTargets {
   static let all = [
     FuzzTarget("advertisement", upTo: 2000) { bytes in
@@ -13,6 +14,21 @@ enum BluetoothTargets {
       guard let tag = heard.tag else { return true }
       let again = try AdvertisementData(bytes: AdvertisementData.advertisement(of: tag))
       require(again.tag == tag, "a tag is advertised as it was heard")
+      return true
+    },
+    FuzzTarget("dns-message", upTo: 9100) { bytes in
+      let message = try DNSMessage(bytes)
+      require(bytes.count <= DNSMessage.byteLimit, "a message keeps to its limit")
+      let entries = message.questions.count + message.answers.count + message.additionals.count
+      require(entries <= DNSMessage.entryLimit, "so do its entries")
+      // Others may point where they like; from here on there is one form, which is no longer.
+      let again = (try? message.encoded()) ?? []
+      require(again.count <= bytes.count, "what was read is written as short")
+      require((try? DNSMessage(again)) == message, "a message reads itself")
+      for record in message.answers + message.additionals {
+        guard case .texts(let texts) = record.data, let tag = LocalTag.tag(in: texts) else { continue }
+        require(LocalTag.tag(in: LocalTag.texts(tag)) == tag, "a tag is offered as it was heard")
+      }
       return true
     },
     FuzzTarget("adapter-event", upTo: 5000) { bytes in

@@ -1,0 +1,1 @@
+../../../Sources/LocalNames/DNSMessage.swift

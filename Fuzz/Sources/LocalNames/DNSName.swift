@@ -1,0 +1,1 @@
+../../../Sources/LocalNames/DNSName.swift

@@ -1,0 +1,1 @@
+../../../Sources/PeerLink/LocalNetwork/LocalTag.swift
