@@ -130,7 +130,7 @@ let package = Package(
 
     // Floor 3: messages, bytes between peers, and what is kept.
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
-    library("PeerLink", ["PeerAuth", "SystemBus", "Concurrency", "CShims", nioCore, nioPosix]),
+    library("PeerLink", ["PeerAuth", "LocalNames", "SystemBus", "Concurrency", "CShims", nioCore, nioPosix]),
     library(
       "VaultStore", ["Concurrency", "CShims", "Courier", "ShamirKit", "Sodium", "VaultProtocol", "WireCodec", grdb]),
     library("Grouper", ["CShims", "SealedPayload", "ShamirKit", "Sodium", "WireCodec", grdb]),
@@ -182,7 +182,8 @@ let package = Package(
     library(
       "VaultDaemon",
       [
-        "CShims", "Concurrency", "PeerAuth", "PeerLink", "SecretVault", "ShamirKit", "Sodium", "SystemBus",
+        "CShims", "Concurrency", "LocalNames", "PeerAuth", "PeerLink", "SecretVault", "ShamirKit", "Sodium",
+        "SystemBus",
         "VaultGroups", "VaultStore", "VaultXMPP", "WireCodec", lifecycle, logging,
       ]),
 
@@ -228,7 +229,10 @@ let package = Package(
     tests(
       of: "VaultProtocol", ["MemoryScan", "PeerAuth", "ShamirKit", "Sodium", "WireCodec"], vectors: ["Recorded"]),
     tests(
-      of: "PeerLink", ["CShims", "Concurrency", "PeerAuth", "SystemBus", "Sodium", "TestTime", "WireCodec", nioCore]),
+      of: "PeerLink",
+      [
+        "CShims", "Concurrency", "LocalNames", "PeerAuth", "SystemBus", "Sodium", "TestTime", "WireCodec", nioCore,
+      ]),
     tests(of: "Grouper", ["MemoryScan", "ShamirKit", "Sodium", "TestTime", "WireCodec", grdb]),
     // A member's device as a process, to be killed.
     .executableTarget(
@@ -281,8 +285,8 @@ let package = Package(
     tests(
       of: "VaultDaemon",
       [
-        "Concurrency", "PeerAuth", "PeerLink", "SecretVault", "ShamirKit", "Sodium", "TestTime", "VaultStore",
-        "WireCodec", logging,
+        "Concurrency", "LocalNames", "PeerAuth", "PeerLink", "SecretVault", "ShamirKit", "Sodium", "TestTime",
+        "VaultStore", "WireCodec", logging,
       ]),
     tests(
       of: "VaultCLI",

@@ -1,3 +1,5 @@
+import Glibc
+package import LocalNames
 import NIOCore
 import NIOPosix
 package import PeerAuth
@@ -16,6 +18,24 @@ package struct TCPConnector: Sendable {
   /// Throws ``PeerAuth/TransportError/unreachable(_:)`` with the system's reason, `.timedOut` after the connect
   /// timeout, and `.closed` at once if the task is cancelled.
   package func connect(_ address: PeerAddress) async throws(TransportError) -> any PeerTransport {
+    try await open { bootstrap in
+      if let number = try? SocketAddress(ipAddress: address.host, port: address.port) {
+        return bootstrap.connect(to: number)
+      }
+      return bootstrap.connect(host: address.host, port: address.port)
+    }
+  }
+
+  /// The same to an address on one of this device's networks.
+  package func connect(_ address: LocalAddress, port: UInt16) async throws(TransportError) -> any PeerTransport {
+    let number: SocketAddress
+    do { number = try address.socketAddress(port: port) } catch { throw .unreachable("no such address") }
+    return try await open { $0.connect(to: number) }
+  }
+
+  private func open(
+    _ begin: (ClientBootstrap) -> EventLoopFuture<any Channel>
+  ) async throws(TransportError) -> any PeerTransport {
     let stream = TCPStream()
     let bootstrap = ClientBootstrap(group: EventLoops.shared)
       .connectTimeout(.nanoseconds(connectTimeout.clampedNanoseconds))
@@ -24,12 +44,7 @@ package struct TCPConnector: Sendable {
       .channelOption(.maxMessagesPerRead, value: 1)
       .channelOption(.recvAllocator, value: TCPStream.allocator)
       .channelInitializer { TCPTransport.install(stream, on: $0) }
-    let attempt: EventLoopFuture<any Channel>
-    if let number = try? SocketAddress(ipAddress: address.host, port: address.port) {
-      attempt = bootstrap.connect(to: number)
-    } else {
-      attempt = bootstrap.connect(host: address.host, port: address.port)
-    }
+    let attempt = begin(bootstrap)
     return TCPTransport(try await Self.outcome(of: attempt).get(), stream, lingerTime: lingerTime)
   }
 
@@ -102,5 +117,21 @@ extension TCPStream {
   /// Buffers from one packet's worth to as much as a session reads at once.
   static var allocator: AdaptiveRecvByteBufferAllocator {
     AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 4096, maximum: 1 << 16)
+  }
+}
+
+extension LocalAddress {
+  /// With the interface, where the address means nothing without.
+  func socketAddress(port: UInt16) throws -> SocketAddress {
+    guard bytes.count == 16 else {
+      return try SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: Int(port))
+    }
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_port = port.bigEndian
+    withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: bytes) }
+    // fe80::/10 (RFC 4291, section 2.5.6).
+    if bytes[0] == 0xFE, bytes[1] & 0xC0 == 0x80 { address.sin6_scope_id = interface }
+    return SocketAddress(address)
   }
 }

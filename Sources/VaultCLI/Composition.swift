@@ -15,6 +15,7 @@ struct Composition {
   let environment: VaultEnvironment
   let agent: AgentClient
   let notifications: NotificationRunner
+  let local: LocalDialler
 
   /// Everything for one run. Opens nothing and starts no thread: the network's start with the first connection.
   init(_ global: GlobalOptions, logLevel: Logger.Level = .error) throws {
@@ -38,6 +39,9 @@ struct Composition {
     environment.battery = { BatteryCharge.percent() }
     let nearby = NearbyDialler()
     environment.connectNearby = { (access) async throws(TransportError) in try await nearby.connect(access) }
+    let local = LocalDialler(now: { Clocks.now() })
+    self.local = local
+    environment.findLocally = { await local.places(of: $0) }
     self.environment = environment
   }
 

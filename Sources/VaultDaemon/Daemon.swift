@@ -1,6 +1,7 @@
 import Concurrency
 import Dispatch
 package import Logging
+package import PeerLink
 package import SecretVault
 import ServiceLifecycle
 import SystemBus
@@ -21,12 +22,13 @@ package final class Daemon: Sendable {
   ///   - folders: of the vault; the agent's socket lies there.
   ///   - presence: has been announced, so that there is no other daemon of this vault.
   ///   - target: where to listen, whatever the setting says.
+  ///   - dialler: finds peers on the networks of this device; here it is seen to.
   ///   - patience: seconds that sessions have to end in, after ``end()``.
   ///   - announce: is told each address where the daemon listens from now on, nil where that is none. What it throws the
   ///     first time ends the daemon.
   package init(
-    _ vault: Vault, _ folders: VaultFolders, _ presence: DaemonPresence, at target: ListenTarget?, log: Logger,
-    patience: Int, announce: @escaping @Sendable (String?) throws -> Void
+    _ vault: Vault, _ folders: VaultFolders, _ presence: DaemonPresence, at target: ListenTarget?,
+    by dialler: LocalDialler, log: Logger, patience: Int, announce: @escaping @Sendable (String?) throws -> Void
   ) {
     self.log = log
     let services: [any Service] = [
@@ -35,10 +37,11 @@ package final class Daemon: Sendable {
       DaemonTask { await vault.changing.runChanges() },
       DaemonTask { await GroupRounds(vault).run() },
       DaemonTask { await vault.answering.runMessages() },
-      DaemonTask { await vault.meetings.runMeetings { await NearbyPeople.names(vault) } },
+      DaemonTask { await vault.meetings.runMeetings { await NearbyPeople.names(vault, dialler) } },
       DaemonTask { await AccountRunner(vault).run() },
       PeerListener(vault: vault, fixed: target, log: log, presence: presence, announce: announce),
       NearbyListener(vault: vault, log: log, presence: presence),
+      LocalListener(vault: vault, dialler: dialler, log: log, presence: presence),
     ]
     // The group's own log would print the insides of this program.
     var configuration = ServiceGroupConfiguration(

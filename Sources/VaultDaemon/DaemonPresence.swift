@@ -1,3 +1,4 @@
+import Concurrency
 import Glibc
 package import SecretVault
 import Synchronization
@@ -10,20 +11,26 @@ package final class DaemonPresence: Sendable {
 
   private struct State {
     var lock: DaemonLock?
-    var listening: [String] = []
+    /// Nil as long as that isn't known.
+    var listening: [String]?
     var bluetooth: BluetoothFacts?
   }
 
   private let state = Mutex(State())
+  /// Struck when the daemon listens elsewhere.
+  let listeningPulse = Pulse()
 
   package init(_ vault: Vault) { self.vault = vault }
 
-  /// Says where the daemon listens. Throws if another one runs for the same vault: both would deliver and check the
-  /// same.
+  /// Says where the daemon listens. Throws as ``announce()`` does.
   package func announce(listening: [String]) throws {
     state.withLock { $0.listening = listening }
+    listeningPulse.strike()
     try announce()
   }
+
+  /// Where the daemon listens; nil as long as that isn't known.
+  var listening: [String]? { state.withLock { $0.listening } }
 
   /// Says what Bluetooth does, once the daemon is there.
   func announce(bluetooth: BluetoothFacts?) throws {
@@ -34,10 +41,11 @@ package final class DaemonPresence: Sendable {
     if isNew { try announce() }
   }
 
-  private func announce() throws {
+  /// Says that the daemon is there. Throws if another one runs for the same vault: both would deliver and check the same.
+  package func announce() throws {
     let (held, facts) = state.withLock { state in
       let facts = DaemonFacts(
-        process: getpid(), startedAt: startedAt, listening: state.listening, bluetooth: state.bluetooth)
+        process: getpid(), startedAt: startedAt, listening: state.listening ?? [], bluetooth: state.bluetooth)
       return (state.lock, facts)
     }
     if let held {

@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 import PeerAuth
+import PeerLink
 import SecretVault
 import Synchronization
 import TestTime
@@ -40,7 +41,8 @@ struct DaemonTests {
     defer { vault.close() }
     let (places, listening) = AsyncStream.makeStream(of: String?.self)
     let daemon = Daemon(
-      vault, folders, try presence(vault), at: .at(host: "127.0.0.1", port: 0), log: Self.log, patience: 60
+      vault, folders, try presence(vault), at: .at(host: "127.0.0.1", port: 0), by: LocalDialler(now: { 0 }),
+      log: Self.log, patience: 60
     ) { listening.yield($0) }
     let running = Task { try await daemon.run() }
     for await place in places {
@@ -61,7 +63,9 @@ struct DaemonTests {
     defer { folder.remove() }
     let (vault, folders) = try vault(in: folder)
     defer { vault.close() }
-    let daemon = Daemon(vault, folders, try presence(vault), at: .off, log: Self.log, patience: 60) { place in
+    let daemon = Daemon(
+      vault, folders, try presence(vault), at: .off, by: LocalDialler(now: { 0 }), log: Self.log, patience: 60
+    ) { place in
       #expect(place == nil)
       throw VaultError(.inputOutput, "nobody reads")
     }

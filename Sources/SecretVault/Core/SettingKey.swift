@@ -14,6 +14,7 @@ package enum SettingKey: String, CaseIterable, Sendable {
   case clipboardSeconds = "clipboard-seconds"
   case introductions
   case tellHolders = "tell-holders"
+  case lan
   case ble
   case bleAdapter = "ble-adapter"
   case bleLimit = "ble-limit"
@@ -41,7 +42,7 @@ package enum SettingKey: String, CaseIterable, Sendable {
     case .clipboardSeconds: "120"
     case .bleAdapter: "all"
     case .bleLimit: "100000"
-    case .introductions, .tellHolders, .readReceipts, .carry: Self.on
+    case .introductions, .tellHolders, .lan, .readReceipts, .carry: Self.on
     case .carryBytes: "64M"
     case .carryDay: "128M"
     case .carryPeer: "16M"
@@ -76,6 +77,8 @@ package enum SettingKey: String, CaseIterable, Sendable {
       "on: the holders of each secret get one another's cards from whoever shares it, and help each other to recover it; off: this device sends, keeps and uses none of these"
     case .tellHolders:
       "on: the other holders of a secret hear from this device which share it holds, so that each can propose a change in which it stays; off: no signed word of it is given, and a change that isn't proposed here leaves it out; whom this device asks for shares sees the number all the same"
+    case .lan:
+      "on: peers on the same network are found and reached there without an address, and find this device while `vault daemon` runs; off: nothing is said there, and nobody looked for"
     case .ble:
       "on: peers in the same room are found and reached over Bluetooth LE, too, and find this device while `vault daemon` runs; off: Bluetooth is left alone"
     case .bleAdapter: "the Bluetooth adapter that is used: all, a name such as hci0, or an address"
@@ -137,7 +140,7 @@ package enum SettingKey: String, CaseIterable, Sendable {
         throw VaultError(
           .usage, "\(rawValue) must be off, or bytes and a percentage from 1 to 10000 such as 256M/200, not '\(value)'")
       }
-    case .confirmSharing, .introductions, .tellHolders, .ble, .pigeonsOnly, .readReceipts, .carry:
+    case .confirmSharing, .introductions, .tellHolders, .lan, .ble, .pigeonsOnly, .readReceipts, .carry:
       guard value == Self.on || value == Self.off else {
         throw VaultError(.usage, "\(rawValue) must be on or off, not '\(value)'")
       }

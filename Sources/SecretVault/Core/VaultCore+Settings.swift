@@ -83,6 +83,9 @@ extension VaultCore {
     package let byteLimit: UInt64
   }
 
+  /// Whether peers on the same network are looked for, and find this device. Not by settings that can't be read, or were damaged.
+  package var usesLocalNetwork: Bool { (try? settingsFile.load())?.value(of: .lan) == SettingKey.on }
+
   /// Settings that can't be read, or were damaged, leave Bluetooth alone.
   package func nearbySettings() -> NearbySettings {
     let verified = try? settingsFile.load()

@@ -17,6 +17,8 @@ package struct VaultEnvironment: Sendable {
   package var connect: @Sendable (PeerAddress) async throws(TransportError) -> any PeerTransport
   /// Opens a byte stream to the peer with this beacon key if it is near, by the adapters that a setting names; nil where that can't be.
   package var connectNearby: (@Sendable (NearbyAccess) async throws(TransportError) -> any PeerTransport)?
+  /// Finds where the peer with this beacon key may be on the networks of this device; nil where nobody can look.
+  package var findLocally: (@Sendable (BeaconKey) async -> [LocalPlace])?
   /// Tells the user's notification command about an event, as JSON; returns at once.
   package var notify: @Sendable (_ command: String, _ event: Notification) -> Void
   /// The battery's charge in percent; nil if there is none, or it is being charged.

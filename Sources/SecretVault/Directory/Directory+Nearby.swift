@@ -2,7 +2,7 @@ package import PeerAuth
 import Sodium
 import VaultStore
 
-/// Whom a vault may look for over Bluetooth, and what it shows itself.
+/// Whom a vault may look for over Bluetooth and on the same network, and what it shows itself.
 extension Directory {
   /// What it takes to find a peer in the room; nil if Bluetooth is off, or the peer's card came without a beacon key.
   func nearbyAccess(to peer: PeerRecord) -> NearbyAccess? {
@@ -18,6 +18,16 @@ extension Directory {
     return NearbyAccess(
       beacon: beacon, adapters: settings.adapters, byteLimit: settings.byteLimit, isWanted: isWanted,
       untilUnwanted: { try await core.waitForSettings(while: isWanted) })
+  }
+
+  /// Looks for a peer on the same network, while the user wants that and if its card came with a beacon key. Nil where nobody can look.
+  func localSearch(for peer: PeerRecord) -> (@Sendable () async -> [LocalPlace])? {
+    guard let find = environment.findLocally, peer.introducer == nil else { return nil }
+    let digest = peer.digest
+    return { [self] in
+      guard core.usesLocalNetwork, let beacon = beacon(ofPeer: digest) else { return [] }
+      return await find(beacon)
+    }
   }
 
   private func beacon(ofPeer digest: Digest) -> BeaconKey? {

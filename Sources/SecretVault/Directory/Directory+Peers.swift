@@ -70,7 +70,7 @@ extension Directory {
     if peer.introducer != nil { addresses = Array(addresses.prefix(IntroducedDials.addressLimit)) }
     var recipient = Recipient(
       name: peer.name, keys: card.keys, addresses: addresses, nearby: nearbyAccess(to: peer),
-      isPeer: peer.introducer == nil)
+      findLocally: localSearch(for: peer), isPeer: peer.introducer == nil)
     if let dealer = peer.introducer {
       recipient.mayDial = { [introducedDials, environment] in
         introducedDials.begin(dealer, at: environment.monotonic())

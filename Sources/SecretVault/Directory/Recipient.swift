@@ -7,9 +7,11 @@ struct Recipient: Hashable, Sendable {
   let addresses: [PeerAddress]
   /// How it is found in the same room; nil if Bluetooth is off here, or its card came without a beacon key.
   var nearby: NearbyAccess?
+  /// Finds where it may be on the same network; nil where nobody can look.
+  var findLocally: (@Sendable () async -> [LocalPlace])?
   /// Whether it is a peer, and not only somebody whom a peer has introduced.
   var isPeer = true
-  /// Whether this device knows a way to call on it.
+  /// Whether this device knows a way to call on it wherever it is, or in the same room.
   var canBeCalled: Bool { !addresses.isEmpty || nearby != nil }
   /// Asked before each call at one of its addresses.
   var mayDial: @Sendable () -> Bool = { true }

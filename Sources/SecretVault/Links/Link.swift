@@ -7,6 +7,7 @@ protocol Link: Sendable {
 }
 
 extension [any Link] {
-  /// In the order in which they are begun, each a little later: a peer that answers on the network costs no radio.
-  static let all: [any Link] = [NetworkLink(), BluetoothLink()]
+  /// In the order in which they are begun, each a little later: a peer that answers at its address need not be looked for, and one on the same
+  /// network costs no radio.
+  static let all: [any Link] = [NetworkLink(), LocalLink(), BluetoothLink()]
 }

@@ -10,11 +10,7 @@ struct NetworkLink: Link {
   func open(_ opening: Opening) async throws(LinkFailure) -> Conversation {
     let recipient = opening.recipient
     guard leads(to: recipient) else {
-      throw LinkFailure(
-        .unreachable, "has no known address",
-        hint: recipient.isPeer
-          ? "ask \(recipient.name) for it and run `vault peer address \(shellQuoted(recipient.name)) HOST:PORT`"
-          : "make it a peer with `vault peer accept`, and say where it is with `vault peer address`")
+      throw Self.noAddress(of: recipient, "has no known address")
     }
     let (conversation, failures) = await opening.first(
       of: recipient.addresses.count, pause: opening.environment.deadlines.nextAddress
@@ -23,6 +19,14 @@ struct NetworkLink: Link {
     // The last address's failure is reported, unless one says more.
     throw failures.values.first { $0.kind == .unknownHere }
       ?? failures.max { $0.key < $1.key }?.value ?? LinkFailure(.unreachable, "unreachable")
+  }
+
+  static func noAddress(of recipient: Recipient, _ reason: String) -> LinkFailure {
+    LinkFailure(
+      .unreachable, reason,
+      hint: recipient.isPeer
+        ? "ask \(recipient.name) for it and run `vault peer address \(shellQuoted(recipient.name)) HOST:PORT`"
+        : "make it a peer with `vault peer accept`, and say where it is with `vault peer address`")
   }
 
   private func dial(_ address: PeerAddress, _ opening: Opening) async throws(LinkFailure) -> Conversation {

@@ -35,8 +35,11 @@ struct Opening: Sendable {
       (number) async throws(LinkFailure) in try await links[number].open(self)
     }
     if let conversation { return conversation }
-    // When none leads to the peer: what it said itself, else what is known of each.
-    let told = failures.sorted { $0.key < $1.key }.map(\.value)
+    // When none leads to the peer: what it said itself, else what is known of each. Most peers aren't on the same network, of which nothing need
+    // be said where there is something else to say.
+    let order = failures.sorted { $0.key < $1.key }
+    let others = order.filter { !(links[$0.key] is LocalLink && $0.value.kind == .unreachable) }
+    let told = (others.isEmpty ? order : others).map(\.value)
     if let word = told.first(where: { $0.kind == .unknownHere }) ?? told.first(where: { $0.kind != .unreachable }) {
       throw word
     }

@@ -57,11 +57,11 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
     _ = try vault.core.settings()
     // Before anything is changed, and before a place is taken that the other has: a second daemon is told that it is one.
     let presence = DaemonPresence(vault)
-    try presence.announce(listening: [])
+    try presence.announce()
     if ble { _ = try vault.core.set(SettingKey.ble.rawValue, to: SettingKey.on) }
     let daemon = Daemon(
-      vault, composition.folders, presence, at: listen.flatMap { ListenTarget($0) }, log: composition.environment.log,
-      patience: Self.patience
+      vault, composition.folders, presence, at: listen.flatMap { ListenTarget($0) }, by: composition.local,
+      log: composition.environment.log, patience: Self.patience
     ) { [console = global.console] place in
       try console.result([place.map { "listening on \($0)" } ?? "not listening"], json: ["listening": JSONValue(place)])
     }

@@ -2,7 +2,7 @@ import Concurrency
 package import PeerLink
 package import SecretVault
 
-/// Who is in the same room, as far as Bluetooth can tell. A tag proves nothing: somebody else may repeat it.
+/// Who is in the same room, as far as Bluetooth and the network can tell. A tag proves nothing: somebody else may repeat it.
 package enum NearbyPeople {
   /// Seconds for which it is listened if nobody says otherwise.
   package static let usualSeconds = 6
@@ -37,10 +37,20 @@ package enum NearbyPeople {
     return heard
   }
 
-  /// Names of those who are heard. Without Bluetooth, or with trouble of its own, nobody is: the listener tells of
+  /// Names of those who are heard, over Bluetooth or on the same network. Without these, or with trouble of its own, nobody is: the listeners tell of
   /// that.
-  static func names(_ vault: Vault) async -> Set<String> {
-    guard vault.core.nearbySettings().isOn, let heard = try? await listen(vault, for: usualSeconds) else { return [] }
-    return Set(heard.keys)
+  static func names(_ vault: Vault, _ dialler: LocalDialler) async -> Set<String> {
+    var names = localNames(vault, dialler)
+    guard vault.core.nearbySettings().isOn, let heard = try? await listen(vault, for: usualSeconds) else {
+      return names
+    }
+    names.formUnion(heard.keys)
+    return names
+  }
+
+  private static func localNames(_ vault: Vault, _ dialler: LocalDialler) -> Set<String> {
+    let tags = dialler.room.tags
+    guard !tags.isEmpty, let names = try? vault.directory.peersByTag() else { return [] }
+    return Set(tags.compactMap { names[$0] })
   }
 }
