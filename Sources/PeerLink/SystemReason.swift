@@ -26,9 +26,10 @@ enum SystemReason {
     return .unreachable(text(error))
   }
 
-  /// The number form of a socket address.
+  /// The number form of a socket address; ::ffff:192.0.2.7, as a socket for both families has it, is 192.0.2.7.
   static func address(_ address: SocketAddress) -> PeerAddress? {
     guard let host = address.ipAddress, let port = address.port else { return nil }
-    return try? PeerAddress(host: String(host.prefix { $0 != "%" }), port: port, allowsAnyPort: true)
+    let number = host.hasPrefix("::ffff:") && host.contains(".") ? host.dropFirst(7) : host.prefix { $0 != "%" }
+    return try? PeerAddress(host: String(number), port: port, allowsAnyPort: true)
   }
 }

@@ -56,7 +56,7 @@ package final class TCPListener: Sendable {
     // The register bounds the queue: it takes no more while too many wait.
     let (incoming, arrivals) = AsyncStream.makeStream(of: (any PeerTransport).self, bufferingPolicy: .unbounded)
     let register = ConnectionRegister(limits)
-    let bootstrap = ServerBootstrap(group: EventLoops.shared)
+    var bootstrap = ServerBootstrap(group: EventLoops.shared)
       .serverChannelOption(.backlog, value: CInt(clamping: limits.backlog))
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
@@ -74,6 +74,11 @@ package final class TCPListener: Sendable {
         // Of one that is closed before it becomes active, because the listener is, nobody would hear that it has ended.
         return TCPTransport.install(stream, on: channel) { _ = arrivals.yield(transport) }
       }
+    if host.contains(":") {
+      // [::] stands for the addresses of both families, whatever the system's usual way is (RFC 3493, section 5.3).
+      bootstrap = bootstrap.serverChannelOption(
+        ChannelOptions.Types.SocketOption(level: .ipv6, name: .ipv6_v6only), value: 0)
+    }
     do {
       let channel = try await bootstrap.bind(host: host, port: port).get()
       guard let address = channel.localAddress.flatMap({ SystemReason.address($0) }) else {

@@ -31,6 +31,24 @@ import Testing
   @Test("does so over IPv6", .enabled(if: hasIPv6, "this machine has no IPv6"))
   func roundTripOverIPv6() async throws { try await carry("::1") }
 
+  @Test(
+    "at :: both families are answered, and who comes by IPv4 is told by that address",
+    .enabled(if: hasIPv6, "this machine has no IPv6"))
+  func bothFamilies() async throws {
+    let listener = try await TCPListener.bind(host: "::", port: 0)
+    var arrivals = listener.incoming.makeAsyncIterator()
+    for host in ["127.0.0.1", "::1"] {
+      let dialled = try await TCPConnector().connect(try PeerAddress(host: host, port: listener.address.port))
+      let next = await arrivals.next()
+      let accepted = try #require(next)
+      let place = try PeerAddress(parsing: accepted.remoteDescription)
+      #expect(place.host == host)
+      await dialled.close()
+      await accepted.close()
+    }
+    await listener.close()
+  }
+
   /// Asked of the system by itself, so that a listener that fails there is noticed.
   private static let hasIPv6: Bool = {
     let descriptor = socket(AF_INET6, Int32(SOCK_STREAM.rawValue), 0)

@@ -29,7 +29,7 @@ package enum SettingKey: String, CaseIterable, Sendable {
 
   package var defaultValue: String {
     switch self {
-    case .listen: "0.0.0.0:4721"
+    case .listen: "[::]:4721"
     case .notifyCommand: ""
     case .quotaBytes: "64G"
     case .quotaShares: "10000"
