@@ -68,9 +68,9 @@ struct Composition {
 
   /// Opens the vault; asks for a passphrase only if it has one, and if neither an option gives it nor an agent knows it.
   /// Then wipes what is left on the clipboard, unless this is the daemon, which has no desktop and nobody to talk to.
-  func open(_ unlock: UnlockOptions, settlesClipboard: Bool = true) throws -> Vault {
+  func open(_ unlock: UnlockOptions, settlesClipboard: Bool = true, asksAgent: Bool = true) throws -> Vault {
     let console = console
-    let agent = unlock.passphrase == .terminal ? agent : nil
+    let agent = asksAgent && unlock.passphrase == .terminal ? agent : nil
     let vault = try Vault.open(
       at: folders, passphrase: { try unlock.passphrase.existing(console) },
       stretched: { agent?.passphrase() }, environment: environment)

@@ -44,8 +44,8 @@ struct Root: AsyncParsableCommand {
     CommandGroup(
       name: "This device",
       subcommands: [
-        InitCommand.self, IdentityCommand.self, StatusCommand.self, SettingsCommand.self, LogCommand.self,
-        BackupCommand.self, RebuildCommand.self, LicencesCommand.self,
+        InitCommand.self, IdentityCommand.self, StatusCommand.self, PassphraseCommand.self, SettingsCommand.self,
+        LogCommand.self, BackupCommand.self, RebuildCommand.self, LicencesCommand.self,
       ]),
     CommandGroup(name: "Peers", subcommands: [PeerCommand.self, ScanCommand.self, DaemonCommand.self]),
     CommandGroup(

@@ -164,4 +164,31 @@ extension CrashStepTests {
       }
     }
   }
+
+  @Test("changing the passphrase", arguments: Fault.Deed.allCases)
+  func changingPassphrase(deed: Fault.Deed) async throws {
+    try await Bench.run { bench in
+      let alice = try await bench.peer("alice")
+      var number = 0
+      func passphrase() throws -> String {
+        number += 1
+        let path = try bench.file("pass\(number)", Array("passphrase number \(number) of several".utf8))
+        chmod(path, 0o600)
+        return path
+      }
+      var known = try passphrase()
+      try await alice.succeed("passphrase", "--new-passphrase-file", known)
+      try await visit(deed, thinnedBy: 3) { fault in
+        let new = try passphrase()
+        let arguments = ["passphrase", "--passphrase-file", known, "--new-passphrase-file", new]
+        let (outcome, trace) = try await FaultyRun(alice, arguments, fault).end()
+        try #require([0, 1, 137].contains(outcome.status), "\(fault): \(outcome)")
+        let byNew = try await alice.run("list", "--passphrase-file", new).status
+        let byOld = try await alice.run("list", "--passphrase-file", known).status
+        #expect([byNew, byOld].sorted() == [0, 7] && (outcome.status != 0 || byNew == 0), "\(fault): \(outcome)")
+        if byNew == 0 { known = new }
+        return trace
+      }
+    }
+  }
 }

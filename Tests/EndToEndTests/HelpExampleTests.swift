@@ -9,7 +9,8 @@ struct HelpExampleTests {
     "init", "id", "status", "settings", "settings get", "settings list", "settings set", "log", "backup create",
     "licences", "peer ping", "peer show", "peer", "peer add", "peer rename", "peer remove", "scan", "share", "note",
     "password", "contact", "list", "info", "recover", "daemon", "unlock",
-    "lock", "retry", "check", "reshare", "delete", "inbox", "outbox", "carry", "carry status", "carry on", "carry off",
+    "lock", "passphrase", "retry", "check", "reshare", "delete", "inbox", "outbox", "carry", "carry status", "carry on",
+    "carry off",
     "carry limits", "policy", "key", "key create", "key list", "item", "item add", "item list", "item show",
     "item export", "item import", "item send", "item copy", "item edit", "item qr", "item delete", "encrypt", "decrypt",
     "item accept", "url", "send", "messages", "messages list", "messages show", "messages delete",
@@ -40,7 +41,8 @@ struct HelpExampleTests {
   /// Questions, and what is typed then.
   private static let answers: [(question: String, answer: String)] = [
     (" Type yes to go on: ", "yes\n"), ("]: ", "1\n"), ("(may be empty): ", "\n"), ("this secret: ", "open sesame\n"),
-    ("to confirm: ", "open sesame\n"), ("New passphrase: ", "open sesame\n"), ("Name: ", "Dr. Who\n"),
+    ("to confirm: ", "open sesame\n"), ("New passphrase: ", "open sesame\n"), ("\nPassphrase: ", "open sesame\n"),
+    ("Name: ", "Dr. Who\n"),
   ]
 
   @Test("those that need no more than peers work one after the other, as they are printed") func inSequence()

@@ -132,4 +132,84 @@ struct PassphraseTests {
       #expect(try await alice.succeed("scan", bob.folder + "/bob.png").line.lowercased().hasPrefix("vaultpeer1"))
     }
   }
+
+  @Test("is set, changed and removed; the one from before opens nothing then but backups from before")
+  func change() async throws {
+    try await Bench.run { bench in
+      let alice = try await bench.peer("alice")
+      for word in ["one", "two"] {
+        let path = try bench.file(word, Array("\(word) of several words\n".utf8))
+        chmod(path, 0o600)
+      }
+      let (one, two) = (bench.folder + "/one", bench.folder + "/two")
+      let set = try await alice.succeed("passphrase", "--new-passphrase-file", one, "--json")
+      #expect(try set.json()["passphrase"].string == "set" && !set.complaint.contains("weak"), "\(set)")
+      #expect(try await alice.run("list").status == 7)
+      try await alice.succeed("backup", "create", "b", "--passphrase-file", one)
+
+      // Not without the one that there is, and not by a wrong one.
+      for given in [[], ["--passphrase-file", two]] {
+        #expect(try await alice.run(["passphrase", "--new-passphrase-file", two] + given).status == 7)
+      }
+      let empty = try await alice.run(
+        "passphrase", "--passphrase-file", one, "--new-passphrase-fd", "0", input: [10])
+      #expect(empty.status == 64 && empty.complaint.contains("--remove"), "\(empty)")
+      let changed = try await alice.succeed(
+        "passphrase", "--passphrase-file", one, "--new-passphrase-file", two, "--json")
+      #expect(try changed.json()["passphrase"].string == "changed" && changed.complaint.contains("backup"))
+      #expect(try await alice.run("list", "--passphrase-file", one).status == 7)
+      try await alice.succeed("list", "--passphrase-file", two)
+
+      let refused = try await alice.run("backup", "restore", "b", "--force", "--yes", "--passphrase-file", two)
+      #expect(refused.status == 7, "\(refused)")
+      try await alice.succeed("backup", "restore", "b", "--force", "--yes", "--passphrase-file", one)
+      try await alice.succeed("list", "--passphrase-file", one)
+
+      let removed = try await alice.succeed("passphrase", "--remove", "--passphrase-file", one, "--json")
+      #expect(try removed.json()["passphrase"].string == "removed")
+      try await alice.succeed("list")
+      #expect(try await alice.succeed("passphrase", "--remove", "--json").json()["passphrase"].string == "none")
+    }
+  }
+
+  @Test("locks what was unlocked when it changes, and leaves the daemon at work")
+  func changeUnderTheDaemon() async throws {
+    try await Bench.run { bench in
+      let alice = try await protected(bench)
+      let old = alice.home + ".pass"
+      let new = try bench.file("new", Array("another of several words\n".utf8))
+      chmod(new, 0o600)
+      try await alice.startDaemon("--passphrase-file", old)
+      try await alice.succeed("unlock", "--passphrase-file", old)
+      // What the agent keeps is not enough.
+      #expect(try await alice.run("passphrase", "--new-passphrase-file", new).status == 7)
+      try await alice.succeed("passphrase", "--passphrase-file", old, "--new-passphrase-file", new)
+      #expect(try await alice.run("list").status == 7)
+      try await alice.succeed("unlock", "--passphrase-file", new)
+      try await alice.succeed("list")
+    }
+  }
+
+  @Test("is asked for at the terminal before it changes, then twice, and a weak one is told so")
+  func changeAtTheTerminal() async throws {
+    try await Bench.run { bench in
+      let alice = try await protected(bench)
+      let terminal = try PseudoTerminal(alice, ["passphrase"])
+      try await terminal.expect("Passphrase: ")
+      terminal.type("correct horse\n")
+      try await terminal.expect("New passphrase: ")
+      terminal.type("alice1234\n")
+      try await terminal.expect("confirm: ")
+      terminal.type("alice1234\n")
+      #expect(try await terminal.end() == 0)
+      #expect(terminal.screen.contains("weak") && terminal.screen.contains("is changed"), "\(terminal.screen)")
+      #expect(!terminal.screen.contains("1234") && !terminal.screen.contains("horse"))
+      #expect(try await alice.run("list", "--passphrase-fd", "0", input: Array("alice1234".utf8)).status == 0)
+
+      let wrong = try PseudoTerminal(alice, ["passphrase", "--remove"])
+      try await wrong.expect("Passphrase: ")
+      wrong.type("correct horse\n")
+      #expect(try await wrong.end() == 7)
+    }
+  }
 }

@@ -82,6 +82,36 @@ extension VaultTests {
       #expect(try await world.recover(by: 1, id).bytes == bytes)
     }
 
+    @Test func `a backup from before the passphrase goes back over the same vault, and over no other of this device`()
+      async throws
+    {
+      _ = try world[0].vault.archive.createBackup(to: path, overwrites: false)
+      let passphrase: SecretBytes? = try secretBytes("new")
+      let fate = try world[0].vault.core.changePassphrase(to: passphrase)
+      #expect(fate == .set)
+      #expect(try world[0].vault.overview.log(limit: 1).first?.event == "passphrase-changed")
+      #expect(await refusal { try restore() }?.code == .vaultExists)
+      #expect(try VaultCore.needsPassphrase(at: world[0].folders))
+      #expect(try restore(overwrites: true).replaces)
+      // As it was then: without one.
+      try world[0].restart()
+      #expect(try await world.recover(by: 0, id).bytes == bytes)
+
+      world[0].vault.close()
+      loseData()
+      let other = try Vault.create(
+        at: world[0].folders, label: "other", addresses: [], passphrase: nil, environment: world[0].environment)
+      let fingerprint = try other.core.ownIdentity().fingerprint
+      other.close()
+      let refused = await refusal { try restore(overwrites: true) }
+      #expect(refused?.code == .refused && refused?.reason.contains("another vault") == true)
+      let kept = try Vault.open(
+        at: world[0].folders, passphrase: { throw VaultError(.wrongPassphrase, "none") },
+        environment: world[0].environment)
+      #expect(try kept.core.ownIdentity().fingerprint == fingerprint)
+      kept.close()
+    }
+
     @Test func `an existing vault goes back only on the user's word, who is told what comes and goes`() async throws {
       let second = try await world.share([1], from: 1, threshold: 2, description: "second").id
       _ = try world[0].vault.archive.createBackup(to: path, overwrites: false)

@@ -55,6 +55,8 @@ struct ArgumentContractTests {
     "backup create f", "backup kit", "backup kit -", "backup kit f --svg g --force --kit-passphrase-file p",
     "backup restore f", "backup restore f --force --yes", "backup restore f --kit k --yes", "backup restore --kit -",
     "backup restore --kit k --kit-passphrase-fd 3 --passphrase-fd 4 --force",
+    "passphrase", "passphrase --remove", "passphrase --remove --passphrase-fd 3",
+    "passphrase --new-passphrase-fd 3 --passphrase-fd 4", "passphrase --new-passphrase-file f --passphrase-file f",
     "carry", "carry status", "carry status --diagnostics", "carry status --diagnostics --all",
     "carry on", "carry off", "carry limits",
     "carry limits --bytes 32M --day 64M --peer 8M --battery 50 --fair-share 256M/200",
@@ -103,6 +105,8 @@ struct ArgumentContractTests {
     "backup kit - --json", "backup kit f --kit-passphrase-fd 3 --passphrase-fd 3", "backup kit --svg=",
     "backup kit a b",
     "backup kit --kit-passphrase-fd 3 --kit-passphrase-file f",
+    "passphrase word", "passphrase --remove --new-passphrase-fd 3", "passphrase --new-passphrase-fd -1",
+    "passphrase --new-passphrase-fd 3 --passphrase-fd 3", "passphrase --new-passphrase-fd 3 --new-passphrase-file f",
     "init --label \u{A0}", "messages delete", "outbox x", "carry x", "carry status --all", "carry limits --bytes",
   ])
   func isAUsageError(line: String) {

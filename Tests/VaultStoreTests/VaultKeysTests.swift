@@ -37,6 +37,38 @@ import Testing
     }
   }
 
+  @Test func `a passphrase is set, changed and removed, and nothing else of the vault changes`() throws {
+    let home = try TestHome()
+    let keys = try VaultKeys.create(in: home.folders, passphrase: nil)
+    let sealed = try keys.seal(text("hidden"), name)
+    let before = contents(home.folders.masterKeyPath)
+    let one: SecretBytes? = try text("one")
+    let two: SecretBytes? = try text("two")
+    try keys.changePassphrase(in: home.folders, to: one)
+    #expect(throws: StoreError.passphraseRequired) { _ = try VaultKeys.unlock(home.folders, passphrase: nil) }
+    try VaultKeys.unlock(home.folders, passphrase: one).changePassphrase(in: home.folders, to: two)
+    #expect(throws: StoreError.wrongPassphrase) { _ = try VaultKeys.unlock(home.folders, passphrase: one) }
+    let opened = try VaultKeys.unlock(home.folders, passphrase: two).open(sealed, name, what: "it")
+    #expect(publicCopy(opened) == Array("hidden".utf8))
+    try keys.changePassphrase(in: home.folders, to: nil)
+    #expect(try !VaultKeys.needsPassphrase(in: home.folders))
+    let again = try VaultKeys.unlock(home.folders, passphrase: nil).open(sealed, name, what: "it")
+    #expect(publicCopy(again) == Array("hidden".utf8))
+    // No two wrappings are alike.
+    #expect(contents(home.folders.masterKeyPath) != before)
+    #expect(home.files().filter { $0.contains(FileNames.temporaryPrefix) }.isEmpty)
+  }
+
+  @Test func `a passphrase is not changed where the device key is another's`() throws {
+    let home = try TestHome()
+    let keys = try VaultKeys.create(in: home.folders, passphrase: nil)
+    let before = contents(home.folders.masterKeyPath)
+    try write([UInt8](repeating: 1, count: 32), to: home.folders.deviceKeyPath)
+    let passphrase: SecretBytes? = try text("one")
+    #expect(throws: StoreError.wrongDevice) { try keys.changePassphrase(in: home.folders, to: passphrase) }
+    #expect(contents(home.folders.masterKeyPath) == before)
+  }
+
   @Test func `a copied data folder is refused on another device`() throws {
     let home = try TestHome()
     let other = try TestHome()

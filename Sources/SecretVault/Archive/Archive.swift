@@ -43,11 +43,7 @@ package final class Archive: Room {
     let isThere = try folders.holdsVault() && !isKeyDamaged
     let hasRemains = try folders.holdsRemains() || isKeyDamaged
     if isThere {
-      guard archive.isOf(folders) else {
-        throw VaultError(
-          .refused, "there is another vault in \(folders.data) than the one in this backup; it is never overwritten",
-          hint: "restore it into other folders with --home")
-      }
+      guard archive.isOfDevice(of: folders) else { throw anotherVault(folders) }
       guard overwrites else {
         throw VaultError(
           .vaultExists,
@@ -64,6 +60,12 @@ package final class Archive: Room {
     if hasRemains, !overwrites { return try restoreKey(archive, folders, keys, alone, confirm) }
     let replaces = isThere || hasRemains
     let current = replaces ? try? VaultDatabase(folders, keys: keys, alone: alone) : nil
+    // Under another passphrase it is the same vault if anything of it answers to the keys of this backup.
+    if isThere, current == nil, !archive.isOf(folders),
+      CompanionFiles(folders, keys: keys).trustedAndDeleted().peers == nil
+    {
+      throw anotherVault(folders)
+    }
     // What the database has lost and the files beside it still have would go with them, and nobody would know.
     _ = try? current?.takeUpLost(thoroughly: true)
     _ = try? current?.takeUpLostItems(thoroughly: true)
@@ -83,6 +85,12 @@ package final class Archive: Room {
     if replaces, now == nil { try restoration.takeAlongUnknown() }
     try restoration.commit()
     return plan
+  }
+
+  private static func anotherVault(_ folders: VaultFolders) -> VaultError {
+    VaultError(
+      .refused, "there is another vault in \(folders.data) than the one in this backup; it is never overwritten",
+      hint: "restore it into other folders with --home")
   }
 
   /// Where all but the master key is still there, as newly as can be, that alone is put back.

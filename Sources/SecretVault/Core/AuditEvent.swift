@@ -23,6 +23,7 @@ enum AuditEvent: String, CaseIterable {
   case checked = "checked"
   case backedUp = "backup-created"
   case kitMade = "kit-created"
+  case passphraseChanged = "passphrase-changed"
   case restored = "backup-restored"
   case holdersLow = "holders-low"
   case holdersLost = "holders-lost"

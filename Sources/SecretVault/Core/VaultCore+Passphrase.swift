@@ -38,4 +38,22 @@ extension VaultCore {
     _ = try VaultKeys.unlock(folders, stretched: made)
     return made
   }
+
+  /// Has the vault open by this passphrase from now on, or by the device key alone. Says what became of it.
+  package func changePassphrase(to passphrase: borrowing SecretBytes?) throws -> PassphraseFate {
+    let had = try Self.needsPassphrase(at: folders)
+    do { try keys.changePassphrase(in: folders, to: passphrase) } catch {
+      let error = VaultError(error)
+      throw VaultError(
+        error.code, error.reason, hint: "either the passphrase from before opens the vault or the new one: try both")
+    }
+    let fate: PassphraseFate = try Self.needsPassphrase(at: folders) ? (had ? .changed : .set) : .removed
+    record(.passphraseChanged, detail: fate.rawValue)
+    return fate
+  }
+}
+
+/// What became of a vault's passphrase.
+package enum PassphraseFate: String, Sendable {
+  case set, changed, removed
 }

@@ -67,8 +67,10 @@ struct InitCommand: AsyncParsableCommand, UnlockingCommand {
         at: composition.folders, label: label, addresses: addresses, passphrase: nil,
         environment: composition.environment)
     } else {
+      let passphrase = try unlock.passphrase.new(console)
+      try PassphraseStrength.advise(passphrase, label: label, console)
       vault = try Vault.create(
-        at: composition.folders, label: label, addresses: addresses, passphrase: try unlock.passphrase.new(console),
+        at: composition.folders, label: label, addresses: addresses, passphrase: passphrase,
         environment: composition.environment)
     }
     defer { composition.finish(vault) }

@@ -29,12 +29,17 @@ enum Passphrase: Hashable, Sendable {
 
   /// A passphrase for a new vault: asked twice on a terminal, and never empty.
   func new(_ console: Console) throws -> SecretBytes {
+    try new(console, hint: Self.hint, orNone: "--no-passphrase")
+  }
+
+  /// The same for another vault, with what to do where nobody can be asked, and the option that does without.
+  func new(_ console: Console, hint: String, orNone option: String) throws -> SecretBytes {
     let passphrase: SecretBytes
     if self == .terminal {
       guard let terminal = Terminal() else {
         throw VaultError(
-          .usage, "a new vault needs a passphrase, and there is no terminal to ask on",
-          hint: Self.hint + ", or do without one with --no-passphrase")
+          .usage, "a new passphrase is needed, and there is no terminal to ask on",
+          hint: hint + ", or do without one with \(option)")
       }
       passphrase = try Self.askTwice(terminal)
     } else {
@@ -43,7 +48,7 @@ enum Passphrase: Hashable, Sendable {
     guard passphrase.count > 0 else {
       throw VaultError(
         .usage, "an empty passphrase protects nothing",
-        hint: "choose one, or say with --no-passphrase that this device's own protection is enough")
+        hint: "choose one, or say with \(option) that this device's own protection is enough")
     }
     return passphrase
   }

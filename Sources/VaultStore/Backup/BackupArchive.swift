@@ -85,9 +85,15 @@ package final class BackupArchive: Sendable {
     try VaultKeys.unlock(masterKey, folders, device: device, passphrase: passphrase)
   }
 
-  /// Whether the vault in `folders` is the one that this is a backup of: it has the same keys, in the same wrapping.
+  /// Whether the vault in `folders` has the same `master.key` as this backup: then it is the one that this is a backup of.
   package func isOf(_ folders: VaultFolders) -> Bool {
     (try? AtomicFile.read(folders.masterKeyPath, limit: MasterKeyFile.byteLimit)) == masterKeyBytes
+  }
+
+  /// Whether the vault in `folders` was made on the device of this backup. It may be the one that this is a backup of, under
+  /// another passphrase.
+  package func isOfDevice(of folders: VaultFolders) -> Bool {
+    (try? MasterKeyFile.read(folders.masterKeyPath).deviceID) == masterKey.deviceID
   }
 
   /// Puts the master key back, and nothing else. Only where there is none, or a damaged one.

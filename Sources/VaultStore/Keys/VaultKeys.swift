@@ -1,4 +1,5 @@
 package import Sodium
+import WireCodec
 
 /// The open vault: the master key in secret memory, and what is derived from it.
 ///
@@ -137,6 +138,27 @@ package final class VaultKeys: Sendable {
     return MasterKeyFile(
       costLogarithm: cost, deviceID: try deviceID(device), salt: salt, nonce: nonce,
       sealed: try SecretBox.seal(master.bytes, key: key, nonce: nonce))
+  }
+
+  /// Seals the master key anew, to another passphrase or to none, in the place of `master.key`. Whenever the machine stops,
+  /// either the passphrase from before opens the vault or this one. Nothing else changes: not the keys, and not what was written
+  /// elsewhere before, such as a backup. To be called while the vault is open, so that no other one takes its place meanwhile.
+  package func changePassphrase(
+    in folders: VaultFolders, to passphrase: borrowing SecretBytes?,
+    costLogarithm: Int = VaultKeys.defaultCostLogarithm
+  ) throws(StoreError) {
+    let old = try Self.readFile(folders)
+    let device = try Self.deviceKey(of: old, folders)
+    var file: MasterKeyFile
+    do throws(SodiumError) {
+      file = try Self.seal(
+        master, device: device, passphrase: passphrase, costLogarithm: costLogarithm,
+        salt: Randomness.bytes(Scrypt.saltByteCount), nonce: Randomness.bytes(SecretBox.nonceByteCount))
+    } catch { throw .sodium(error) }
+    file.extensions = old.extensions
+    let bytes: [UInt8]
+    do throws(WireError) { bytes = try file.encoded() } catch { throw .invalid("master.key") }
+    try AtomicFile.write(bytes.span.bytes, to: folders.masterKeyPath, replacing: true)
   }
 
   static func keyEncryptionKey(
