@@ -8,10 +8,11 @@ import VaultStore
 
 /// The daemon for `--background`. What runs in the background can't ask on the terminal: so the passphrase is asked for here,
 /// and handed through a pipe to this program, started once more in a session of its own. This process ends when that one
-/// listens, or says why it doesn't.
+/// listens, or waits for the passphrase as one that starts locked does, or says why it doesn't.
 struct BackgroundDaemon {
   let composition: Composition
-  let unlock: UnlockOptions
+  /// Nil for a daemon that starts locked.
+  let unlock: UnlockOptions?
   /// The options of the daemon that have nothing to do with unlocking.
   let options: [String]
 
@@ -70,6 +71,7 @@ struct BackgroundDaemon {
 
   /// The passphrase, if the vault has one, tried out: nobody can be told of a wrong one later.
   private func passphrase() throws -> HeldSecret? {
+    guard let unlock else { return nil }
     var kept: HeldSecret?
     let vault = try Vault.open(
       at: composition.folders,

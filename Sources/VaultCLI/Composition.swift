@@ -74,6 +74,23 @@ struct Composition {
     let vault = try Vault.open(
       at: folders, passphrase: { try unlock.passphrase.existing(console) },
       stretched: { agent?.passphrase() }, environment: environment)
+    letFetchParcels(vault)
+    if settlesClipboard { ClipboardRecords(folder: vault.core.clipboardFolder).settle(vault, console) }
+    return vault
+  }
+
+  /// Opens the vault for a daemon that started locked.
+  func open(_ stretched: LockedDaemon.Stretched) throws -> Vault {
+    let vault = try Vault.open(
+      at: folders,
+      passphrase: {
+        throw VaultError(.wrongPassphrase, "the passphrase has changed meanwhile", hint: "unlock it with the new one")
+      }, stretched: { stretched.copy() }, environment: environment)
+    letFetchParcels(vault)
+    return vault
+  }
+
+  private func letFetchParcels(_ vault: Vault) {
     let folders = folders
     vault.post.fetchParcels { [weak vault] in
       // A daemon does it by itself.
@@ -86,8 +103,12 @@ struct Composition {
         vault.core.surroundings.log.warning("groups can't be asked for shares: \(VaultError(error).reason)")
       }
     }
-    if settlesClipboard { ClipboardRecords(folder: vault.core.clipboardFolder).settle(vault, console) }
-    return vault
+  }
+
+  /// What the daemon says of itself if it waits for the passphrase.
+  func lockedDaemon() throws -> DaemonFacts? {
+    guard let facts = try DaemonLock.running(folders)?.facts, facts.locked == true else { return nil }
+    return facts
   }
 
   /// This device's card as text, for which nobody need be asked for a passphrase; nil where this command can open the vault

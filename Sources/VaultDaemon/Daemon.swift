@@ -21,14 +21,16 @@ package final class Daemon: Sendable {
   /// - Parameters:
   ///   - folders: of the vault; the agent's socket lies there.
   ///   - presence: has been announced, so that there is no other daemon of this vault.
+  ///   - locked: what has waited for the passphrase until now; its agent goes on as this daemon's.
   ///   - target: where to listen, whatever the setting says.
   ///   - dialler: finds peers on the networks of this device; here it is seen to.
   ///   - patience: seconds that sessions have to end in, after ``end()``.
   ///   - announce: is told each address where the daemon listens from now on, nil where that is none. What it throws the
   ///     first time ends the daemon.
   package init(
-    _ vault: Vault, _ folders: VaultFolders, _ presence: DaemonPresence, at target: ListenTarget?,
-    by dialler: LocalDialler, log: Logger, patience: Int, announce: @escaping @Sendable (String?) throws -> Void
+    _ vault: Vault, _ folders: VaultFolders, _ presence: DaemonPresence, after locked: LockedDaemon? = nil,
+    at target: ListenTarget?, by dialler: LocalDialler, log: Logger, patience: Int,
+    announce: @escaping @Sendable (String?) throws -> Void
   ) {
     self.log = log
     let services: [any Service] = [
@@ -49,7 +51,7 @@ package final class Daemon: Sendable {
       logger: Logger(label: "services") { _ in SwiftLogNoOpLogHandler() })
     configuration.maximumGracefulShutdownDuration = .seconds(patience)
     group = ServiceGroup(configuration: configuration)
-    agent = Self.startAgent(vault, folders, log)
+    agent = locked?.agent ?? Self.startAgent(vault, folders, log)
     sleepWatch = agent.flatMap { Self.watchSleep($0.memory, log) }
   }
 
@@ -82,12 +84,7 @@ package final class Daemon: Sendable {
 
   /// The agent, unless another daemon of this vault has it. It can be done without.
   private static func startAgent(_ vault: Vault, _ folders: VaultFolders, _ log: Logger) -> AgentServer? {
-    // A log that nobody reads any more holds up no locking.
-    let notes = DispatchQueue(label: "agent")
-    let memory = AgentMemory(
-      timeout: { vault.core.verifiedSetting(.agentTimeout).flatMap { SettingKey.milliseconds($0) } },
-      note: { line in notes.async { log.info("\(line)") } })
-    do { return try AgentServer.start(folders, memory: memory) } catch {
+    do { return try AgentServer.start(folders, memory: AgentMemory(of: { vault }, log: log)) } catch {
       log.warning("nothing can be unlocked here: \(VaultError(error).reason)")
       return nil
     }
@@ -97,6 +94,17 @@ package final class Daemon: Sendable {
   private static func watchSleep(_ memory: AgentMemory, _ log: Logger) -> SleepWatch? {
     SleepWatch.start(
       paths: BusAddress.system, log: log, sleeping: { memory.prepareForSleep() }, awake: { memory.awake() })
+  }
+}
+
+extension AgentMemory {
+  /// One that asks the vault's settings how long it keeps what isn't used, and nothing as long as there is no vault open.
+  convenience init(of vault: @escaping @Sendable () -> Vault?, log: Logger) {
+    // A log that nobody reads any more holds up no locking.
+    let notes = DispatchQueue(label: "agent")
+    self.init(
+      timeout: { vault()?.core.verifiedSetting(.agentTimeout).flatMap { SettingKey.milliseconds($0) } },
+      note: { line in notes.async { log.info("\(line)") } })
   }
 }
 

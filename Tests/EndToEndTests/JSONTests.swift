@@ -72,7 +72,7 @@ struct JSONTests {
           "changes",
         ])
       #expect(status["messages"].keys == ["new", "waiting", "carried"])
-      #expect(status["daemon"].keys == ["running", "since", "listening", "process", "elsewhere"])
+      #expect(status["daemon"].keys == ["running", "locked", "since", "listening", "process", "elsewhere"])
       #expect(
         status["peers"][0].keys == [
           "name", "state", "lastSeenAt", "holds", "waiting", "onItsWay", "saysReplacedSince",

@@ -259,7 +259,8 @@ extension VaultTests {
 
     @Test func `a running daemon is not pulled away from under`() async throws {
       _ = try world[0].vault.archive.createBackup(to: path, overwrites: false)
-      let daemon = try world[0].vault.checking.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
+      let daemon = try Checking.takeDaemonLock(
+        world[0].folders, DaemonFacts(process: 1, startedAt: 0, listening: []))
       let failure = await refusal { try restore(overwrites: true) }
       #expect(failure?.code == .refused && failure?.reason.contains("daemon") == true)
       withExtendedLifetime(daemon) {}

@@ -20,6 +20,7 @@ struct ArgumentContractTests {
     "secret refresh keys", "secret refresh --all", "secret cancel keys",
     "peer accept Carol", "peer accept Carol --name C --yes", "peer list --introduced", "scan photo.jpg", "scan -",
     "daemon", "daemon --listen 127.0.0.1:0", "daemon --listen [::1]:4721", "daemon --verbose",
+    "daemon --locked", "daemon --background --locked --listen off",
     "share f --threshold 2", "share - --threshold 2", "share f --threshold 255", "share --threshold 2 f",
     "share f --threshold 2 --to Bob --to Carol", "share f --threshold 2 --description text",
     "share f --threshold 2 --no-labels --no-own-share --remove-source",
@@ -105,7 +106,8 @@ struct ArgumentContractTests {
     "backup kit - --json", "backup kit f --kit-passphrase-fd 3 --passphrase-fd 3", "backup kit --svg=",
     "backup kit a b",
     "backup kit --kit-passphrase-fd 3 --kit-passphrase-file f",
-    "passphrase word", "passphrase --remove --new-passphrase-fd 3", "passphrase --new-passphrase-fd -1",
+    "daemon --locked --passphrase-fd 3", "daemon --locked --passphrase-file f", "passphrase word",
+    "passphrase --remove --new-passphrase-fd 3", "passphrase --new-passphrase-fd -1",
     "passphrase --new-passphrase-fd 3 --passphrase-fd 3", "passphrase --new-passphrase-fd 3 --new-passphrase-file f",
     "init --label \u{A0}", "messages delete", "outbox x", "carry x", "carry status --all", "carry limits --bytes",
   ])

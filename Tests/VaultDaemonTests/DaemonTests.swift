@@ -27,8 +27,8 @@ struct DaemonTests {
     return (vault, folders)
   }
 
-  private func presence(_ vault: Vault) throws -> DaemonPresence {
-    let presence = DaemonPresence(vault)
+  private func presence(_ folders: VaultFolders) throws -> DaemonPresence {
+    let presence = DaemonPresence(folders)
     try presence.announce(listening: [])
     return presence
   }
@@ -41,7 +41,7 @@ struct DaemonTests {
     defer { vault.close() }
     let (places, listening) = AsyncStream.makeStream(of: String?.self)
     let daemon = Daemon(
-      vault, folders, try presence(vault), at: .at(host: "127.0.0.1", port: 0), by: LocalDialler(now: { 0 }),
+      vault, folders, try presence(folders), at: .at(host: "127.0.0.1", port: 0), by: LocalDialler(now: { 0 }),
       log: Self.log, patience: 60
     ) { listening.yield($0) }
     let running = Task { try await daemon.run() }
@@ -51,7 +51,7 @@ struct DaemonTests {
     }
     #expect(AgentClient(folders, patience: 60_000).ids() == [])
     #expect(AgentClient(folders).isThere)
-    #expect(throws: VaultError.self) { try presence(vault) }
+    #expect(throws: VaultError.self) { try presence(folders) }
     daemon.end()
     try await running.value
     #expect(!AgentClient(folders).isThere)
@@ -64,7 +64,7 @@ struct DaemonTests {
     let (vault, folders) = try vault(in: folder)
     defer { vault.close() }
     let daemon = Daemon(
-      vault, folders, try presence(vault), at: .off, by: LocalDialler(now: { 0 }), log: Self.log, patience: 60
+      vault, folders, try presence(folders), at: .off, by: LocalDialler(now: { 0 }), log: Self.log, patience: 60
     ) { place in
       #expect(place == nil)
       throw VaultError(.inputOutput, "nobody reads")

@@ -58,7 +58,7 @@ struct NearbyListenerTests {
     let address = try #require(BLEAddress("00:AA:01:00:00:00", .public))
     let adapter = BLEAdapter(index: 9, address: address, isOn: true, knowsLE: true, hasLE: true, isPrivate: false)
     var listener = NearbyListener(
-      vault: vault, log: Self.log, presence: DaemonPresence(vault))
+      vault: vault, log: Self.log, presence: DaemonPresence(VaultFolders(home: folder.path)))
     listener.find = { (_) throws(BLEError) in
       looks.yield()
       mayFind.wait()

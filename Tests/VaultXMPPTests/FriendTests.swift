@@ -14,7 +14,7 @@ extension AccountTests {
       let server = try ChatServer.shared(kind)
       let (ada, bob) = (try Person("Ada"), try Person("Bob"))
       for person in [ada, bob] { try await person.register(at: server) }
-      let lock = try ada.vault.checking.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
+      let lock = try ada.takeDaemonLock()
       defer { withExtendedLifetime(lock) {} }
       let asked = try await ada.accounts.addFriend(bob.address, name: "Bobby", peer: nil)
       #expect(asked.subscription == "none" && asked.name == "Bobby")

@@ -155,7 +155,7 @@ extension AccountTests {
       try await ada.register(at: try ChatServer.shared(.prosody))
       let account = try #require(try ada.vault.accounts.currentAccount())
       let password = try #require(try ada.vault.accounts.accountPassword(account.id))
-      let lock = try ada.vault.checking.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
+      let lock = try ada.takeDaemonLock()
       try await ada.online {
         try await eventually("it is connected") { try ada.vault.accounts.accountConnection()?.state == .connected }
         let other = try await NetHelper.shared.connect(

@@ -23,7 +23,7 @@ extension AccountTests {
       let other = "other-" + ada.address
       _ = try await ada.accounts.register(other, at: .init(ejabberd), password: secret("other"))
       try await ada.register(at: prosody)
-      let lock = try ada.vault.checking.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
+      let lock = try ada.takeDaemonLock()
       try await ada.online {
         try await eventually("it is connected") { try connection(ada) == .connected }
         _ = try ada.accounts.use(other)
@@ -45,7 +45,7 @@ extension AccountTests {
         do { password = try held("changed elsewhere") } catch { throw .noResources }
         try await connection.changePassword(to: password.bytes)
       }
-      let lock = try ada.vault.checking.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
+      let lock = try ada.takeDaemonLock()
       try await ada.online {
         try await eventually("it is refused") { try connection(ada) == .wrongPassword }
         _ = try await ada.accounts.login(ada.address, at: .init(server), password: held("changed elsewhere"))

@@ -114,7 +114,7 @@ extension AccountTests {
 
     @Test func `a round leaves the account to a daemon that runs, and does nothing without an account`() async throws {
       let (ada, bob) = try await pair(.prosody)
-      let lock = try ada.vault.checking.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
+      let lock = try ada.takeDaemonLock()
       try ada.send("hello", to: bob)
       #expect(await AccountRound.run(ada.vault, limit: .seconds(60)).traffic == AccountReport())
       withExtendedLifetime(lock) {}

@@ -50,6 +50,12 @@ final class Person: Sendable {
     system(shell)
   }
 
+  /// Makes this process its daemon, as long as the lock lives.
+  func takeDaemonLock() throws -> DaemonLock {
+    try Checking.takeDaemonLock(
+      VaultFolders(home: folder), DaemonFacts(process: 1, startedAt: 0, listening: []))
+  }
+
   /// From now on time passes so many times as fast for it as for others.
   func hurry(_ speed: Int) { pace.change(to: speed, at: Self.time(CLOCK_MONOTONIC)) }
 

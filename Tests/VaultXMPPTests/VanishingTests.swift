@@ -172,7 +172,7 @@ extension AccountTests {
       async throws
     {
       let (ada, bob) = try await people(at: try ChatServer.shared(.prosody))
-      let lock = try ada.vault.checking.takeDaemonLock(DaemonFacts(process: 1, startedAt: 0, listening: []))
+      let lock = try ada.takeDaemonLock()
       defer { withExtendedLifetime(lock) {} }
       try await ada.online {
         try await eventually("connected") { try ada.accounts.list().first?.connection?.state == .connected }

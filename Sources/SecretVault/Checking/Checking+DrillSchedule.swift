@@ -70,8 +70,8 @@ extension Checking {
   }
 
   /// The lock tells others of a running daemon.
-  package func takeDaemonLock(_ facts: DaemonFacts) throws -> DaemonLock {
-    guard let lock = try DaemonLock.take(folders, facts) else { throw Self.anotherDaemon(folders) }
+  package static func takeDaemonLock(_ folders: VaultFolders, _ facts: DaemonFacts) throws -> DaemonLock {
+    guard let lock = try DaemonLock.take(folders, facts) else { throw anotherDaemon(folders) }
     return lock
   }
 

@@ -3,7 +3,7 @@ import SecretVault
 import VaultDaemon
 import VaultGroups
 
-struct StatusCommand: OpenedCommand {
+struct StatusCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
     abstract: "Show where this device stands: itself, daemon, peers, groups, secrets and what waits.",
@@ -12,13 +12,31 @@ struct StatusCommand: OpenedCommand {
       secret can be recovered is as the last 'vault check' found it. REPLACED names
       peers that say that another device has this one's place.
 
+      While the daemon waits for the passphrase it says that, and asks for nothing;
+      it says all if an option gives the passphrase.
+
       Example: vault status --json
       """)
 
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
-  func run(_ vault: Vault, _ console: Console) async throws {
+  func run() async throws {
+    let composition = try Composition(global)
+    let console = global.console
+    if try VaultCore.needsPassphrase(at: composition.folders), unlock.passphrase == .terminal,
+      let daemon = try composition.lockedDaemon()
+    {
+      let text = try? VaultCore.lockedCard(at: composition.folders)
+      let status = LockedStatus(card: try text.map { try PeerText.card($0) }, daemon: daemon)
+      return try console.result(status.lines, json: status.json)
+    }
+    let vault = try composition.open(unlock)
+    defer { composition.finish(vault) }
+    try await show(vault, console)
+  }
+
+  private func show(_ vault: Vault, _ console: Console) async throws {
     vault.directory.lookClosely()
     try? await vault.changing.lookAtRequests()
     let status = try vault.overview.status()

@@ -1,6 +1,8 @@
 import ArgumentParser
 import SecretVault
+import Sodium
 import VaultDaemon
+import VaultStore
 
 struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
@@ -13,7 +15,8 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
       own is asked for then, not now. Nothing is decrypted.
 
       Without SECRET: commands don't ask for the vault's passphrase until it is
-      locked.
+      locked. A daemon that started locked opens the vault with it, and begins its
+      work. A wrong one can be mended twice at the terminal.
 
       It is locked by 'vault lock', when it was not used for as long as the setting
       'agent-timeout' says, when the daemon ends or gets SIGHUP, and when the machine
@@ -29,6 +32,9 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
   @Flag(help: "Show what is unlocked, and until when.")
   var list = false
 
+  /// How often the passphrase is asked for.
+  private static let tries = 3
+
   @OptionGroup var consent: ConsentOptions
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
@@ -43,6 +49,10 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
     let composition = try Composition(global)
     if list { return try show(composition) }
     guard let secret else { return try unlockVault(composition) }
+    guard try composition.lockedDaemon() == nil else {
+      throw VaultError(
+        .wrongPassphrase, "the daemon is locked, and keeps nothing unlocked", hint: "unlock it first: vault unlock")
+    }
     let vault = try composition.open(unlock)
     defer { composition.finish(vault) }
     try await unlockSecret(secret, vault, composition)
@@ -69,19 +79,31 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
   private func unlockVault(_ composition: Composition) throws {
     let console = global.console
     guard try VaultCore.needsPassphrase(at: composition.folders) else {
+      // One that was removed while a daemon waits for it.
+      if try composition.lockedDaemon() != nil { try composition.agent.keepPassphrase(SecretText.memory(32)) }
       console.note("this vault has no passphrase: it is never locked")
       if console.json { try console.result(["vault": .null]) }
       return
     }
     // Before the question: it would be in vain without an agent.
     try composition.agent.prepare()
-    let given = try VaultCore.stretchedPassphrase(
-      at: composition.folders, passphrase: { try unlock.passphrase.existing(console) })
+    let given = try stretched(composition, tries: unlock.passphrase == .terminal ? Self.tries : 1)
     guard let given else { return }
     try composition.agent.keepPassphrase(given)
     let list = UnlockedList(try composition.agent.status(), descriptions: [:], hasPassphrase: true, now: Clocks.now())
     console.note("the vault is unlocked \(list.vault?.until ?? "no more")")
     if console.json { try console.result(["vault": list.vaultJSON]) }
+  }
+
+  /// Asks again after a wrong one.
+  private func stretched(_ composition: Composition, tries: Int) throws -> SecretBytes? {
+    do {
+      return try VaultCore.stretchedPassphrase(
+        at: composition.folders, passphrase: { try unlock.passphrase.existing(global.console) })
+    } catch StoreError.wrongPassphrase where tries > 1 {
+      global.console.warning("that is not the passphrase; try again")
+    } catch { throw error }
+    return try stretched(composition, tries: tries - 1)
   }
 
   // MARK: - What is unlocked

@@ -1,3 +1,4 @@
+import PeerAuth
 import SecretVault
 import VaultDaemon
 import VaultGroups
@@ -17,7 +18,7 @@ enum StatusText {
     let waiting = status.peers.filter { $0.waiting > 0 }
     var facts: [(name: String, value: String)] = [
       ("this device", card.label), ("fingerprint", status.identity.fingerprint),
-      ("addresses", card.addresses.isEmpty ? "none published" : PeerText.list(card.addresses)),
+      ("addresses", addresses(of: card)),
       ("daemon", daemon(status.daemon, now: now)), ("bluetooth", BluetoothText.words(status)),
       ("peers", "\(status.peers.count), \(proven) of them proven"),
       ("secrets", "\(status.secrets.count): \(dealt) shared here, \(status.secrets.count - dealt) kept for others"),
@@ -64,11 +65,25 @@ enum StatusText {
     return "\(group.name) (\(Measures.count(group.memberCount, "member"))\(unsent))"
   }
 
+  static func addresses(of card: PeerCard) -> String {
+    card.addresses.isEmpty ? "none published" : PeerText.list(card.addresses)
+  }
+
+  static func json(_ daemon: DaemonFacts?, isRunning: Bool, elsewhere: String?) -> JSONValue {
+    [
+      "running": .bool(isRunning), "locked": .bool(daemon?.locked == true),
+      "since": JSONValue(daemon.map { Timestamp.exact($0.startedAt) }),
+      "listening": JSONValue(daemon?.listening ?? []), "process": JSONValue(daemon.map { Int($0.process) }),
+      "elsewhere": JSONValue(elsewhere),
+    ]
+  }
+
   private static func list(_ words: [String]) -> String { words.joined(separator: ", ") }
 
   private static func daemon(_ running: DaemonLock.Running?, now: Int64) -> String {
     guard let running else { return "not running: peers get no answer, and nothing is delivered" }
     guard let facts = running.facts else { return "running" }
+    guard facts.locked != true else { return "locked: vault unlock (process \(facts.process))" }
     let place = facts.listening.isEmpty ? "listening nowhere" : "listening on \(list(facts.listening))"
     return "running since \(Timestamp.minute(facts.startedAt)), \(place) (process \(facts.process))"
   }
@@ -142,11 +157,32 @@ extension VaultStatus {
   }
 
   private var daemonJSON: JSONValue {
-    let facts = daemon?.facts
-    return [
-      "running": .bool(daemon != nil), "since": JSONValue(facts.map { Timestamp.exact($0.startedAt) }),
-      "listening": JSONValue(facts?.listening ?? []), "process": JSONValue(facts.map { Int($0.process) }),
-      "elsewhere": JSONValue(listeningProblem),
+    StatusText.json(daemon?.facts, isRunning: daemon != nil, elsewhere: listeningProblem)
+  }
+}
+
+/// What can be told of a device while its daemon waits for the passphrase.
+struct LockedStatus {
+  /// Nil if there is no sound copy of it.
+  let card: PeerCard?
+  let daemon: DaemonFacts
+
+  var lines: [String] {
+    var facts: [(name: String, value: String)] = []
+    if let card {
+      facts = [
+        ("this device", card.label), ("fingerprint", card.fingerprint), ("addresses", StatusText.addresses(of: card)),
+      ]
+    }
+    facts.append(("daemon", "locked: vault unlock (process \(daemon.process))"))
+    return TextTable.facts(facts)
+  }
+
+  var json: JSONValue {
+    [
+      "label": JSONValue(card?.label), "fingerprint": JSONValue(card?.fingerprint),
+      "addresses": PeerText.json(card?.addresses ?? []),
+      "daemon": StatusText.json(daemon, isRunning: true, elsewhere: nil),
     ]
   }
 }

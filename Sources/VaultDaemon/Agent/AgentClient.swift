@@ -13,6 +13,8 @@ import WireCodec
 package final class AgentClient: UnlockedSecrets {
   /// Milliseconds for what the user has asked for.
   private static let longPatience: Int32 = 5000
+  /// The same where a locked daemon may have to open its vault, and to take up what it had lost.
+  private static let openingPatience: Int32 = 60_000
 
   private let folder: String
   /// Milliseconds that requests by the way may take.
@@ -92,7 +94,7 @@ package final class AgentClient: UnlockedSecrets {
   /// Unlocks the vault: `key` is its stretched passphrase.
   package func keepPassphrase(_ key: consuming SecretBytes) throws {
     let given: SecretBytes? = consume key
-    try expectDone(demand(.keepPassphrase, key: given))
+    try expectDone(demand(.keepPassphrase, key: given, within: Self.openingPatience))
   }
 
   package func keep(_ secret: consuming UnlockedSecret, as id: SecretID) throws {
@@ -122,16 +124,20 @@ package final class AgentClient: UnlockedSecrets {
       throw VaultError(
         .refused, "the agent can't read how long anything may stay unlocked",
         hint: "see what `vault settings list` says")
+    case .refused(.unopened):
+      throw VaultError(
+        .other, "the daemon can't open the vault, and stays locked", hint: "its log says why; see `vault status`")
     default: throw Self.error(.garbled)
     }
   }
 
   private func demand(
-    _ request: AgentRequest, key: borrowing SecretBytes? = nil, descriptor: Int32 = -1
+    _ request: AgentRequest, key: borrowing SecretBytes? = nil, descriptor: Int32 = -1,
+    within milliseconds: Int32 = AgentClient.longPatience
   ) throws -> Exchange {
     let message: SecretBytes
     do { message = try request.message(key: key) } catch { throw VaultError(.other, "no secret memory left") }
-    do { return try exchange(message, descriptor: descriptor, within: Self.longPatience) } catch {
+    do { return try exchange(message, descriptor: descriptor, within: milliseconds) } catch {
       throw Self.error(error)
     }
   }

@@ -143,6 +143,8 @@ enum AgentAnswer: Hashable, Sendable {
     case sleeping = 4
     /// It can't be said how long anything may stay unlocked.
     case noTimeout = 5
+    /// The daemon is locked, and can't open the vault with that.
+    case unopened = 6
   }
 
   case status(AgentStatus)

@@ -24,7 +24,11 @@ final class AgentServer: Sendable {
   /// Milliseconds between looks at the clocks while something is kept.
   private static let interval: Int32 = 500
 
+  /// Opens the vault of a locked daemon with the stretched passphrase. Says why it doesn't.
+  typealias Opening = @Sendable (borrowing SecretBytes) -> AgentAnswer.Refusal?
+
   let memory: AgentMemory
+  private let opening: Opening?
   private let folder: String
   private let listener: LocalSocket
   private let lock: Int32
@@ -32,8 +36,9 @@ final class AgentServer: Sendable {
   private let ended = DispatchSemaphore(value: 0)
 
   /// Starts an agent. Throws if there is one already, or none can be had; then the daemon does without.
-  static func start(_ folders: VaultFolders, memory: AgentMemory) throws -> AgentServer {
-    let server = try AgentServer(folders.state, memory)
+  /// `opening` has its turn before a passphrase is kept.
+  static func start(_ folders: VaultFolders, memory: AgentMemory, opening: Opening? = nil) throws -> AgentServer {
+    let server = try AgentServer(folders.state, memory, opening)
     guard BackgroundThread.start({ server.serve() }) else {
       server.ended.signal()
       server.stop()
@@ -42,7 +47,7 @@ final class AgentServer: Sendable {
     return server
   }
 
-  private init(_ folder: String, _ memory: AgentMemory) throws {
+  private init(_ folder: String, _ memory: AgentMemory, _ opening: Opening?) throws {
     let lock = try Self.takeLock(folder)
     // Whose lock this is, theirs is the socket: what lies there is a dead agent's.
     unlink("\(folder)/\(Self.socketName)")
@@ -56,6 +61,7 @@ final class AgentServer: Sendable {
     }
     self.folder = folder
     self.memory = memory
+    self.opening = opening
     self.lock = lock
     self.listener = listener
     stopping = (ends[0], ends[1])
@@ -188,6 +194,7 @@ final class AgentServer: Sendable {
     case .status: send(.status(memory.status()), to: socket)
     case .keepPassphrase:
       guard let key = try? AgentMessage.key(in: message) else { return refuse(socket, .notUnderstood) }
+      if let refusal = opening?(key) { return refuse(socket, refusal) }
       send(memory.keepPassphrase(key).map { .refused($0) } ?? .done, to: socket)
     case .passphrase:
       guard let key = memory.passphrase() else { return send(.locked, to: socket) }

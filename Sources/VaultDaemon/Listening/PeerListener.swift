@@ -138,7 +138,8 @@ struct PeerListener: Service {
     log.info("ready", metadata: ["address": "\(text ?? SettingKey.off)"])
     // Last: whoever has started it in the background reads no further.
     try announce(text)
-    if isFirst { ServiceManager.notify("READY=1") }
+    let status = "STATUS=" + (text.map { "listening on \($0)" } ?? "not listening")
+    ServiceManager.notify(isFirst ? "READY=1\n" + status : status)
   }
 }
 

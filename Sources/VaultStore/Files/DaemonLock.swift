@@ -10,12 +10,17 @@ package struct DaemonFacts: Hashable, Sendable, Codable {
   package let listening: [String]
   /// What Bluetooth does there; nil where it is off.
   package let bluetooth: BluetoothFacts?
+  /// True while it waits for the vault's passphrase, and does nothing else.
+  package let locked: Bool?
 
-  package init(process: Int32, startedAt: Int64, listening: [String], bluetooth: BluetoothFacts? = nil) {
+  package init(
+    process: Int32, startedAt: Int64, listening: [String], bluetooth: BluetoothFacts? = nil, locked: Bool? = nil
+  ) {
     self.process = process
     self.startedAt = startedAt
     self.listening = listening
     self.bluetooth = bluetooth
+    self.locked = locked
   }
 }
 
