@@ -166,4 +166,52 @@ struct LockedDaemonTests {
       #expect(try await alice.run("status").status == 7)
     }
   }
+
+  @Test("is unlocked where there is no terminal by the desktop's question, within three tries, or not")
+  func desktop() async throws {
+    try await Bench.run { bench in
+      let (alice, _) = try await protected(bench)
+      let daemon = try alice.start(["daemon", "--listen", "off"])
+      try await bench.wait(for: "it to say that it is locked") { daemon.written.contains("locked: vault unlock\n") }
+      // Its answers stand in files, one for each question; without one it says no.
+      let script = """
+        #!/bin/sh
+        echo OK; count=$(ls "\(bench.folder)" | grep -c '^asked')
+        while read -r word rest; do
+          case $word in
+            SETERROR) echo "$rest" >"\(bench.folder)/complaint"; echo OK ;;
+            GETPIN)
+              touch "\(bench.folder)/asked$count"
+              if [ -e "\(bench.folder)/answer$count" ]; then cat "\(bench.folder)/answer$count"; echo OK
+              else echo "ERR 83886179 cancelled"; fi ;;
+            BYE) exit ;;
+            *) echo OK ;;
+          esac
+        done
+        """
+      let program = try bench.file("asker", Array(script.utf8))
+      chmod(program, 0o700)
+      let variables = alice.environment.merging(["VAULT_PINENTRY": program]) { $1 }
+      func unlock() async throws -> Outcome {
+        try await bench.start(Bench.vault, ["unlock"], environment: variables, folder: alice.folder).end(within: 90)
+      }
+      let refused = try await unlock()
+      #expect(refused.status == 130 && refused.complaint.contains("no passphrase was given"), "\(refused)")
+
+      for (number, word) in [(1, "open"), (2, "open%20barley"), (3, "open%20barley and sesame")] {
+        _ = try bench.file("answer\(number)", Array("D \(word)\n".utf8))
+      }
+      let unlocked = try await unlock()
+      #expect(unlocked.status == 0 && !unlocked.complaint.contains("barley"), "\(unlocked)")
+      #expect(FileManager.default.fileExists(atPath: bench.folder + "/complaint"))
+      try await bench.wait(for: "it to begin its work") { daemon.written.contains("not listening") }
+      try await alice.succeed("list")
+
+      let missing = try await bench.start(
+        Bench.vault, ["unlock"], environment: variables.merging(["VAULT_PINENTRY": "no-such-program"]) { $1 },
+        folder: alice.folder
+      ).end(within: 90)
+      #expect(missing.status == 1 && missing.complaint.contains("VAULT_PINENTRY"), "\(missing)")
+    }
+  }
 }

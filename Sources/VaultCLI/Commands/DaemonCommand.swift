@@ -97,11 +97,7 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
   /// Whether the vault has a passphrase that nobody gives: there is no terminal, or the user wants it so.
   private func startsLocked(_ composition: Composition) throws -> Bool {
     guard try VaultCore.needsPassphrase(at: composition.folders), unlock.passphrase == .terminal else { return false }
-    if locked { return true }
-    switch Terminal() {
-    case .some: return false
-    case .none: return true
-    }
+    return locked || !Terminal.isThere
   }
 
   private func work(

@@ -16,7 +16,8 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
 
       Without SECRET: commands don't ask for the vault's passphrase until it is
       locked. A daemon that started locked opens the vault with it, and begins its
-      work. A wrong one can be mended twice at the terminal.
+      work. A wrong one can be mended twice. Without a terminal the desktop asks, by
+      the program pinentry or the one that VAULT_PINENTRY names.
 
       It is locked by 'vault lock', when it was not used for as long as the setting
       'agent-timeout' says, when the daemon ends or gets SIGHUP, and when the machine
@@ -95,11 +96,23 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
     if console.json { try console.result(["vault": list.vaultJSON]) }
   }
 
+  /// Where there is no terminal, the desktop asks.
+  private func passphrase(_ composition: Composition, isFirst: Bool) throws -> SecretBytes {
+    guard unlock.passphrase == .terminal, !Terminal.isThere, let pinentry = try Pinentry.installed() else {
+      return try unlock.passphrase.existing(global.console)
+    }
+    let given = try pinentry.ask(
+      "The passphrase of the vault in \(composition.folders.data)",
+      complaint: isFirst ? nil : "That is not the passphrase.")
+    guard let given else { throw VaultError(.interrupted, "no passphrase was given") }
+    return given
+  }
+
   /// Asks again after a wrong one.
   private func stretched(_ composition: Composition, tries: Int) throws -> SecretBytes? {
     do {
       return try VaultCore.stretchedPassphrase(
-        at: composition.folders, passphrase: { try unlock.passphrase.existing(global.console) })
+        at: composition.folders, passphrase: { try passphrase(composition, isFirst: tries == Self.tries) })
     } catch StoreError.wrongPassphrase where tries > 1 {
       global.console.warning("that is not the passphrase; try again")
     } catch { throw error }

@@ -15,6 +15,14 @@ struct Terminal: ~Copyable {
 
   deinit { close(descriptor) }
 
+  /// Whether there is one.
+  static var isThere: Bool {
+    switch Terminal() {
+    case .some: true
+    case .none: false
+    }
+  }
+
   /// Asks for a line that is not shown, and reads it straight into secret memory, without its end of line.
   func secretLine(_ question: String, noun: String = "passphrase") throws -> SecretBytes {
     // What is typed is the shell's now, which keeps a history, and the terminal's modes are, too.

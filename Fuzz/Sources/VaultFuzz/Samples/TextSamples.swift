@@ -138,6 +138,24 @@ enum TextSamples {
           "no-colon": "BEGIN:VCARD\nVERSION:4.0\nFN\nEND:VCARD\n",
         ])
       + Sample.of(
+        "assuan-line",
+        texts: [
+          "valid-ok": "OK Pleased to meet you",
+          "valid-error": "ERR 83886179 Operation cancelled <Pinentry>",
+          "valid-data": "D open%20%25 sesame",
+          "valid-status": "S PASSWORD_FROM_CACHE",
+          "valid-comment": "#",
+          "empty": "",
+          "inquiry": "INQUIRE QUALITY open",
+          "no-number": "ERR Operation cancelled",
+          "number-too-large": "ERR 4294967296 x",
+          "cut-escape": "D open%2",
+          "no-escape": "D open%xx",
+          "carriage-return": "OK\r",
+          "raw-carriage-return": "D a\rb",
+          "too-long": "D " + String(repeating: "x", count: 999),
+        ])
+      + Sample.of(
         "clipboard-note",
         texts: [
           "valid": "vault clipboard 1\nwl-copy\n" + zeros + "\n" + zeros + "\n",

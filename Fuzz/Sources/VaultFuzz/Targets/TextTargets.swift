@@ -112,6 +112,15 @@ enum TextTargets {
       }
       return true
     },
+    FuzzTarget("assuan-line", upTo: 1200) { bytes in
+      let line = try AssuanLine(bytes.span.bytes)
+      require(bytes.count <= AssuanLine.byteLimit, "a line keeps to its limit")
+      guard line == .data else { return true }
+      var text = try SecretText()
+      try AssuanLine.append(dataOf: bytes.span.bytes, to: &text)
+      require(text.count <= bytes.count - 2, "what is decoded is no longer than its line")
+      return true
+    },
     FuzzTarget("clipboard-note", upTo: 600) { bytes in
       guard let record = ClipboardRecord(bytes) else { return false }
       require(record.bytes == bytes, "a note has one form")
