@@ -92,7 +92,7 @@ xmpp-servers:
 
 # The programs that tests start are those that are installed: they begin several times as fast as those built for debugging.
 test: xmpp-servers release server build-tests ## run all tests that need neither a virtual machine nor an hour
-	@scripts/setup redis-cli valgrind strip python3
+	@scripts/setup redis-cli valgrind strip python3 systemd-analyze
 	@scripts/test "$(release_bin)"
 
 test-xmpp: xmpp-servers release server build-tests ## run those tests that talk over real XMPP servers, Prosody and ejabberd, on loopback
