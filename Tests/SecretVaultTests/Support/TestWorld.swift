@@ -87,6 +87,7 @@ final class TestWorld: Sendable {
   /// passphrase, if there is one.
   init(
     _ count: Int, deadlines: VaultEnvironment.Deadlines = .distinct, everybodyMeets: Bool = true, room: TestRoom? = nil,
+    findLocally: (@Sendable (BeaconKey) async -> [LocalPlace])? = nil,
     passphrase: @escaping @Sendable () throws -> SecretBytes? = { nil }
   ) throws {
     let scratch = try Scratch()
@@ -113,6 +114,7 @@ final class TestWorld: Sendable {
       environment.deadlines = deadlines
       let unlocked = KeptSecrets()
       environment.unlocked = unlocked
+      environment.findLocally = findLocally
       if let room {
         environment.connectNearby = { (access) async throws(TransportError) in try await room.connect(access) }
       }
