@@ -130,6 +130,7 @@ let package = Package(
 
     // Floor 3: messages, bytes between peers, and what is kept.
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
+    library("Gathering", ["PeerAuth", "Sodium", "WireCodec"]),
     library("PeerLink", ["PeerAuth", "LocalNames", "SystemBus", "Concurrency", "CShims", nioCore, nioPosix]),
     library(
       "VaultStore", ["Concurrency", "CShims", "Courier", "ShamirKit", "Sodium", "VaultProtocol", "WireCodec", grdb]),
@@ -228,6 +229,7 @@ let package = Package(
     tests(of: "PeerAuth", ["Concurrency", "Sodium", "TestTime", "WireCodec"], vectors: ["Vectors"]),
     tests(
       of: "VaultProtocol", ["MemoryScan", "PeerAuth", "ShamirKit", "Sodium", "WireCodec"], vectors: ["Recorded"]),
+    tests(of: "Gathering", ["PeerAuth", "Sodium", "WireCodec"], vectors: ["Vectors"]),
     tests(
       of: "PeerLink",
       [

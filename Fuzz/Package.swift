@@ -42,6 +42,7 @@ let package = Package(
     library("ShamirKit", ["CISAL", "Sodium", "WireCodec"]),
     library("SealedPayload", ["Sodium", "WireCodec"]),
     library("PeerAuth", ["Concurrency", "Sodium", "WireCodec"]),
+    library("Gathering", ["PeerAuth", "Sodium", "WireCodec"]),
     library("CallbackURL", ["Sodium"]),
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
     library(
@@ -82,7 +83,7 @@ let package = Package(
     .executableTarget(
       name: "VaultFuzz",
       dependencies: [
-        "VaultCLI", "VaultDaemon", "VaultScan", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth",
+        "VaultCLI", "VaultDaemon", "VaultScan", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "Gathering",
         "SealedPayload", "ShamirKit", "CallbackURL", "Courier", "Grouper", "GroupLink", "HTTPRequests", "NetLink",
         "VaultGroups", "VaultXMPP", "XMPPLink", "XMPPRequests", "LocalNames", "PeerLink", "ShareServer", "SystemBus",
         "Sodium", "WireCodec", "CPNG", "CJPEG", "CFuzzer", grdb,

@@ -1,4 +1,4 @@
-import Sodium
+package import Sodium
 
 /// Noise's CipherState with ChaCha20-Poly1305: a key and a counter (Noise specification, revision 34, section 5.1).
 package struct CipherState: ~Copyable, Sendable {
@@ -11,7 +11,7 @@ package struct CipherState: ~Copyable, Sendable {
   package private(set) var nonce: UInt64
 
   /// Takes over a key of 32 bytes.
-  init(key: consuming SecretBytes, nonce: UInt64 = 0) {
+  package init(key: consuming SecretBytes, nonce: UInt64 = 0) {
     self.key = key
     self.nonce = nonce
   }

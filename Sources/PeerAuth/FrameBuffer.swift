@@ -3,14 +3,16 @@ import WireCodec
 /// Cuts a stream of ciphertext into frames: a 16-bit big-endian length, then that many bytes.
 ///
 /// It never holds more than one frame and what one read brought beyond it.
-struct FrameBuffer: Sendable {
+package struct FrameBuffer: Sendable {
   /// Bytes of the length in front of a frame.
   static let lengthByteCount = 2
 
   private var bytes: [UInt8] = []
   private var start = 0
 
-  mutating func append(_ chunk: [UInt8]) {
+  package init() {}
+
+  package mutating func append(_ chunk: [UInt8]) {
     if start == bytes.count {
       bytes = chunk
     } else {
@@ -22,7 +24,7 @@ struct FrameBuffer: Sendable {
 
   /// Passes the next frame to `body`, or returns nil if it isn't complete yet. A length outside `limits` is refused
   /// before the bytes are waited for.
-  mutating func takeFrame<Result>(
+  package mutating func takeFrame<Result>(
     _ limits: ClosedRange<Int>, _ body: (UnsafeRawBufferPointer) throws(SessionError) -> Result
   ) throws(SessionError) -> Result? {
     guard bytes.count - start >= Self.lengthByteCount else { return nil }

@@ -1,13 +1,13 @@
 /// One direction of a session: the Noise cipher, and the rekeying after a fixed number of messages.
-struct SessionCipher: ~Copyable, Sendable {
-  static let rekeyInterval: UInt64 = 1 << 16
+package struct SessionCipher: ~Copyable, Sendable {
+  package static let rekeyInterval: UInt64 = 1 << 16
   /// Most bytes of plaintext in one frame.
   static let pieceLimit = NoiseHandshake.messageLimit - CipherState.overhead
 
   private var cipher: CipherState
   private let interval: UInt64
 
-  init(_ cipher: consuming CipherState, interval: UInt64 = rekeyInterval) {
+  package init(_ cipher: consuming CipherState, interval: UInt64 = rekeyInterval) {
     self.cipher = cipher
     self.interval = max(interval, 1)
   }
@@ -19,7 +19,7 @@ struct SessionCipher: ~Copyable, Sendable {
     try step(advance())
   }
 
-  mutating func open(
+  package mutating func open(
     _ ciphertext: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) throws(SessionError) {
     do throws(NoiseError) {
@@ -35,7 +35,7 @@ struct SessionCipher: ~Copyable, Sendable {
   }
 
   /// Seals `plaintext` as frames of at most ``pieceLimit`` bytes each behind their lengths.
-  mutating func frames(of plaintext: UnsafeRawBufferPointer) throws(SessionError) -> [UInt8] {
+  package mutating func frames(of plaintext: UnsafeRawBufferPointer) throws(SessionError) -> [UInt8] {
     let perFrame = FrameBuffer.lengthByteCount + CipherState.overhead
     let frameCount = max(1, (plaintext.count + Self.pieceLimit - 1) / Self.pieceLimit)
     var failure: SessionError?

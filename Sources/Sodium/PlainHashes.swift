@@ -1,6 +1,6 @@
 import CSodium
 
-/// SHA-256 and HMAC-SHA256 exactly as standardised, without labels: what the Noise framework is built from.
+/// SHA-2 and HMAC exactly as standardised, without labels: what the Noise framework and CPace are built from.
 package enum PlainHashes {
   /// SHA-256 of the concatenation of two byte strings.
   package static func sha256(_ first: RawSpan, _ second: RawSpan) throws(SodiumError) -> Digest {
@@ -40,6 +40,30 @@ package enum PlainHashes {
     result.withUnsafeMutableBytes { output in
       _ = crypto_auth_hmacsha256_final(&state, output.octets)
     }
+    return result
+  }
+
+  /// SHA-512 of `data`, in secret memory (64 bytes).
+  package static func sha512(_ data: RawSpan) throws(SodiumError) -> SecretBytes {
+    var result = try SecretBytes(zeros: 64)
+    result.withUnsafeMutableBytes { output in
+      data.withUnsafeBytes { _ = crypto_hash_sha512(output.octets, $0.octets, UInt64($0.count)) }
+    }
+    SodiumLibrary.wipeStack()
+    return result
+  }
+
+  /// HMAC-SHA512 of `data` under `key`, in secret memory (64 bytes).
+  package static func hmacSHA512(key: RawSpan, _ data: RawSpan) throws(SodiumError) -> SecretBytes {
+    var result = try SecretBytes(zeros: 64)
+    var state = crypto_auth_hmacsha512_state()
+    defer {
+      withUnsafeMutableBytes(of: &state) { sodium_memzero($0.baseAddress, $0.count) }
+      SodiumLibrary.wipeStack()
+    }
+    key.withUnsafeBytes { _ = crypto_auth_hmacsha512_init(&state, $0.octets, $0.count) }
+    data.withUnsafeBytes { _ = crypto_auth_hmacsha512_update(&state, $0.octets, UInt64($0.count)) }
+    result.withUnsafeMutableBytes { _ = crypto_auth_hmacsha512_final(&state, $0.octets) }
     return result
   }
 }

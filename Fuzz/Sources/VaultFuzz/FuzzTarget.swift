@@ -34,7 +34,7 @@ struct FuzzTarget: Sendable {
     FragmentTargets.all, SessionTargets.all, PayloadTargets.all, ItemTargets.all, ParcelTargets.all, StoreTargets.all,
     RowTargets.all,
     StateTargets.all, TextTargets.all, URLTargets.all, LocalTargets.all, BluetoothTargets.all, ServerTargets.all,
-    AnswerTargets.all, GroupTargets.all, ChatTargets.all, NetTargets.all, PictureTargets.all,
+    AnswerTargets.all, GatheringTargets.all, GroupTargets.all, ChatTargets.all, NetTargets.all, PictureTargets.all,
   ]
 }
 

@@ -13,7 +13,7 @@ struct Sample {
       + URLSamples.all()
       + LocalSamples.all()
       + BluetoothSamples.all()
-      + ServerSamples.all() + AnswerSamples.all() + GroupSamples.all() + PictureSamples.all()
+      + ServerSamples.all() + AnswerSamples.all() + GatheringSamples.all() + GroupSamples.all() + PictureSamples.all()
   }
 
   /// Several for one target.

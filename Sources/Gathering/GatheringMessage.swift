@@ -1,0 +1,178 @@
+import PeerAuth
+import Sodium
+import WireCodec
+
+/// What an opener and a guest say to each other; `docs/formats/gathering.md` names every byte.
+///
+/// The first four go in the clear and are of one length each. All others are sealed.
+enum GatheringMessage: Hashable, WireValue {
+  static let version: UInt8 = 1
+  static let nonceByteCount = 32
+  /// Most bytes of a message in the clear.
+  static let clearLimit = 128
+  /// Most bytes of a message before it is sealed.
+  static let sealedLimit = 4096
+
+  /// The opener's first word: which opening this is, and its part of the session identifier of this connection.
+  case greeting(number: UInt16, opening: [UInt8], nonce: [UInt8])
+  /// The guest's part, its share, and what it commits to.
+  case hello(nonce: [UInt8], share: [UInt8], commitment: Digest)
+  /// The opener's share, and what it commits to.
+  case answer(share: [UInt8], commitment: Digest)
+  /// Of either side.
+  case confirmation([UInt8])
+  /// The closed list, the opener first.
+  case list([Digest])
+  /// A guest opens its commitment.
+  case reveal(Reveal)
+  /// The opener passes on what a participant, or itself, has revealed.
+  case revealed(position: UInt8, Reveal)
+  /// A guest's user says yes: a signature by the card's own key.
+  case yes([UInt8])
+  /// A guest's user says no.
+  case no
+  /// A participant's yes, passed on.
+  case saidYes(position: UInt8, [UInt8])
+  /// The opener ends it for all; `position` says whose doing it is, 0 also where nobody's.
+  case ended(GatheringEnd, position: UInt8)
+
+  private enum Kind: UInt8 {
+    case greeting = 1
+    case hello, answer, confirmation
+    case list = 16
+    case reveal, revealed, yes, no, saidYes, ended
+  }
+
+  func encode(into writer: inout Writer) throws(WireError) {
+    switch self {
+    case .greeting(let number, let opening, let nonce):
+      try writer.u8(Kind.greeting.rawValue)
+      try writer.u8(Self.version)
+      try writer.u16(number)
+      try writer.bytes(opening)
+      try writer.bytes(nonce)
+    case .hello(let nonce, let share, let commitment):
+      try writer.u8(Kind.hello.rawValue)
+      try writer.bytes(nonce)
+      try writer.bytes(share)
+      try writer.bytes(commitment.bytes)
+    case .answer(let share, let commitment):
+      try writer.u8(Kind.answer.rawValue)
+      try writer.bytes(share)
+      try writer.bytes(commitment.bytes)
+    case .confirmation(let confirmation):
+      try writer.u8(Kind.confirmation.rawValue)
+      try writer.bytes(confirmation)
+    case .list(let commitments):
+      try writer.u8(Kind.list.rawValue)
+      try writer.u8(UInt8(clamping: commitments.count))
+      for commitment in commitments { try writer.bytes(commitment.bytes) }
+    case .reveal(let reveal):
+      try writer.u8(Kind.reveal.rawValue)
+      try reveal.encode(into: &writer)
+    case .revealed(let position, let reveal):
+      try writer.u8(Kind.revealed.rawValue)
+      try writer.u8(position)
+      try reveal.encode(into: &writer)
+    case .yes(let signature):
+      try writer.u8(Kind.yes.rawValue)
+      try writer.bytes(signature)
+    case .no: try writer.u8(Kind.no.rawValue)
+    case .saidYes(let position, let signature):
+      try writer.u8(Kind.saidYes.rawValue)
+      try writer.u8(position)
+      try writer.bytes(signature)
+    case .ended(let reason, let position):
+      try writer.u8(Kind.ended.rawValue)
+      try writer.u8(reason.rawValue)
+      try writer.u8(position)
+    }
+  }
+
+  init(from reader: inout Reader) throws(WireError) {
+    let kind: Kind = try reader.choice("message")
+    switch kind {
+    case .greeting:
+      try reader.version(Self.version, "version")
+      let number = try reader.u16("number")
+      guard (1...GatheringCode.numberLimit).contains(number) else { throw .invalidValue(field: "number") }
+      self = .greeting(
+        number: number, opening: try reader.bytes(Commitment.openingByteCount, "opening"),
+        nonce: try reader.bytes(Self.nonceByteCount, "nonce"))
+    case .hello:
+      self = .hello(
+        nonce: try reader.bytes(Self.nonceByteCount, "nonce"),
+        share: try reader.bytes(CPace.shareByteCount, "share"), commitment: try digest(from: &reader, "commitment"))
+    case .answer:
+      self = .answer(
+        share: try reader.bytes(CPace.shareByteCount, "share"), commitment: try digest(from: &reader, "commitment"))
+    case .confirmation: self = .confirmation(try reader.bytes(CPaceKeys.confirmationByteCount, "confirmation"))
+    case .list:
+      let count = try reader.count8(limit: Roll.sizes.upperBound, "list")
+      guard count >= Roll.sizes.lowerBound else { throw .invalidValue(field: "list") }
+      var commitments: [Digest] = []
+      for _ in 0..<count { commitments.append(try digest(from: &reader, "commitment")) }
+      self = .list(commitments)
+    case .reveal: self = .reveal(try Reveal(from: &reader))
+    case .revealed: self = .revealed(position: try position(from: &reader), try Reveal(from: &reader))
+    case .yes: self = .yes(try reader.bytes(Ed25519.signatureByteCount, "signature"))
+    case .no: self = .no
+    case .saidYes:
+      self = .saidYes(
+        position: try position(from: &reader), try reader.bytes(Ed25519.signatureByteCount, "signature"))
+    case .ended: self = .ended(try reader.choice("reason"), position: try position(from: &reader))
+    }
+  }
+}
+
+/// Why an opener ends a gathering.
+enum GatheringEnd: UInt8, Sendable {
+  /// A user said no.
+  case saidNo = 1
+  /// Somebody left, or couldn't be reached any more.
+  case left
+  /// It has taken too long.
+  case timeIsUp
+  /// Somebody said what it may not say.
+  case brokeRules
+  /// The code was guessed at too often.
+  case wrongCodes
+  /// There are as many as there may be.
+  case full
+}
+
+/// What a participant had committed to.
+struct Reveal: Hashable, WireValue {
+  static let subkeyByteCount = 32
+
+  /// Signed, and without a beacon key.
+  let card: PeerCard
+  let subkey: [UInt8]
+
+  init(card: PeerCard, subkey: [UInt8]) {
+    self.card = card
+    self.subkey = subkey
+  }
+
+  func encode(into writer: inout Writer) throws(WireError) {
+    try writer.bytes16(card.encoding)
+    try writer.bytes(subkey)
+  }
+
+  init(from reader: inout Reader) throws(WireError) {
+    let encoded = try reader.bytes16(limit: PeerCard.byteLimit, "card")
+    card = try PeerCard.decode(encoded, limit: PeerCard.byteLimit)
+    guard card.beaconKey == nil, card.signature != nil else { throw .invalidValue(field: "card") }
+    subkey = try reader.bytes(Self.subkeyByteCount, "subkey")
+  }
+}
+
+private func digest(from reader: inout Reader, _ field: StaticString) throws(WireError) -> Digest {
+  let bytes = try reader.bytes(Digest.byteCount, field)
+  guard let digest = try? Digest(bytes) else { throw .invalidValue(field: field.description) }
+  return digest
+}
+
+private func position(from reader: inout Reader) throws(WireError) -> UInt8 {
+  UInt8(truncatingIfNeeded: try reader.count8(limit: Roll.sizes.upperBound - 1, "position"))
+}
