@@ -2,11 +2,17 @@
 struct DNSReader {
   /// Pointers in one name: no more than it can have labels.
   static let hopLimit = 127
+  /// Labels of all names in one message: pointers make many of few bytes. Devices of every kind stay below a tenth of it.
+  static let labelLimit = 1000
+  /// Texts of one record: a service that has more of them is none that is looked for here.
+  static let textLimit = 16
   private static let internet: UInt16 = 1
   private static let anyClass: UInt16 = 255
 
   private let bytes: [UInt8]
   private var position = 0
+  /// Labels that may still come.
+  private var labelsLeft = DNSReader.labelLimit
 
   init(_ bytes: [UInt8]) throws(DNSMessage.Fault) {
     guard bytes.count <= DNSMessage.byteLimit else { throw .tooLong }
@@ -70,7 +76,7 @@ struct DNSReader {
       while position < end {
         let count = Int(bytes[position])
         guard count < end - position else { throw .malformed }
-        texts.append(Array(bytes[(position + 1)..<(position + 1 + count)]))
+        if texts.count < Self.textLimit { texts.append(Array(bytes[(position + 1)..<(position + 1 + count)])) }
         position += 1 + count
       }
       guard !texts.isEmpty else { throw .malformed }
@@ -105,6 +111,8 @@ struct DNSReader {
         }
         total += 1 + length
         guard total <= DNSName.byteLimit else { throw .tooLong }
+        labelsLeft -= 1
+        guard labelsLeft >= 0 else { throw .tooMany }
         labels.append(Array(bytes[(place + 1)...(place + length)]))
         place += 1 + length
       case 0xC0:

@@ -94,7 +94,7 @@ struct Composition {
     let folders = folders
     vault.post.fetchParcels { [weak vault] in
       // A daemon does it by itself.
-      guard let vault, (try? DaemonLock.running(folders)) == nil else { return }
+      guard let vault, (try? vault.accounts.isWithoutDaemon()) == true else { return }
       let report = await AccountRound.run(vault, limit: MessageDelivery.patience)
       if let problem = report.problem {
         vault.core.surroundings.log.warning("the account can't be asked for shares: \(problem.reason)")

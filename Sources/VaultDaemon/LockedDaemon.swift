@@ -35,8 +35,12 @@ package final class LockedDaemon: Sendable {
       do {
         guard let given = try? key.duplicate() else { throw VaultError(.other, "no secret memory left") }
         let vault = try open(Stretched(given))
+        guard case .enqueued = opening.yield(vault) else {
+          // It ends already.
+          vault.close()
+          return .unopened
+        }
         place.vault = vault
-        opening.yield(vault)
         return nil
       } catch {
         log.error("the vault can't be opened: \(VaultError(error).reason)")

@@ -89,7 +89,7 @@ struct LockedDaemonTests {
       #expect(wrong.status == 7 && !daemon.written.contains("listening on"), "\(wrong)")
       try await alice.succeed("unlock", "--passphrase-file", pass)
       try await bench.wait(for: "it to listen") { daemon.written.contains("listening on \(address)") }
-      #expect(manager.has("STATUS=listening on \(address)"), "\(manager.heard)")
+      try await bench.wait(for: "systemd to hear of it") { manager.has("STATUS=listening on \(address)") }
       try await alice.succeed("list")
       try await bob.succeed("peer", "ping", "alice")
       #expect(try await alice.succeed("status", "--json").json()["daemon"]["locked"].bool == false)

@@ -52,11 +52,29 @@ import VaultStore
     try circle.take(fork.changes[1], by: 2)
     try await circle.advance(2)
     #expect(try circle.known(2).epochs.count == 3 && circle.epochs(2) == [0, 1])
-    #expect(try circle.known(2).held([0, 1]).map(\.digest) == [circle.header.digest, fork.digests[0]])
+    #expect(try circle.vault(2).circles.held(circle.known(2)).map(\.digest) == [circle.header.digest, fork.digests[0]])
     let record = try circle.vault(2).directory.resolve(circle.id.description)
     let found = try fork.digests.map { try circle.vault(2).circles.epoch($0, 1, of: record) != nil }
     #expect(found == [true, false])
     #expect(try circle.known(2).ready(in: fork.digests[1]).isEmpty)
+  }
+
+  @Test func `whose device was put back and has said of two records with one number that it has its share has one`()
+    async throws
+  {
+    let fork = try await Fork()
+    let circle = fork.circle
+    try circle.take(fork.changes[0], by: 2)
+    try await circle.advance(2)
+    try circle.take(fork.changes[1], by: 2)
+    let row = try #require(fork.proposals[1].rows.first { $0.joining.keys.digest == circle.card(2) })
+    try circle.take([circle.ready(2, row.index, in: fork.digests[1])], by: 2)
+    let known = try circle.known(2)
+    #expect(known.held([1]).count == 2)
+    let circles = circle.vault(2).circles
+    #expect(try circles.held(known).map(\.digest) == [circle.header.digest, fork.digests[0]])
+    #expect(try circles.share(of: #require(known.epochs[fork.digests[1]])) == nil)
+    try await circle.vault(2).changing.pursue(circle.id)
   }
 
   @Test func `what follows from the other one of two records with one number is nothing to ask or to deal for`()
@@ -67,7 +85,7 @@ import VaultStore
     for change in fork.changes { try circle.take(change, by: 2) }
     try await circle.advance(2)
     let known = try circle.known(2)
-    let held = try #require(known.held(circle.epochs(2)).last)
+    let held = try #require(circle.vault(2).circles.held(known).last)
     let other = try #require(known.epochs.values.first { $0.number == held.number && $0.digest != held.digest })
     for (parent, number) in [(other, UInt32(5)), (held, 6)] {
       let rows = fork.proposals[0].rows

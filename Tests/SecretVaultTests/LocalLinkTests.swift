@@ -38,7 +38,10 @@ extension VaultTests {
     private func world(_ count: Int) throws -> TestWorld {
       let neighbourhood = neighbourhood
       let world = try TestWorld(count, findLocally: { neighbourhood.find($0) })
-      for member in world.members { world.set(.refuses, for: member) }
+      for member in world.members {
+        world.set(.refuses, for: member)
+        _ = try member.vault.core.set("lan", to: "on")
+      }
       return world
     }
 

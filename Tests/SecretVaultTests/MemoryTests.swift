@@ -94,7 +94,7 @@ extension VaultTests {
 
     private func world(_ passphrase: borrowing SecretBytes) throws -> TestWorld {
       let kept = Kept(try passphrase.duplicate())
-      return try TestWorld(3) { try kept.secret.duplicate() }
+      return try TestWorld(3, passphrase: { try kept.secret.duplicate() })
     }
 
     /// Writes secret bytes to a file without another copy.

@@ -119,7 +119,7 @@ extension VaultTests {
     @Test func `what scrypt made of the passphrase opens the vault instead of it, and of another one doesn't`()
       async throws
     {
-      let world = try TestWorld(2) { try secretBytes("correct horse") }
+      let world = try TestWorld(2, passphrase: { try secretBytes("correct horse") })
       func passphrase(_ text: String) throws -> SecretBytes {
         do { return try SecretBytes(copying: Array(text.utf8).span.bytes) } catch {
           throw VaultError(.other, "no memory")

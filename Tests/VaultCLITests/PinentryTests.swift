@@ -64,6 +64,9 @@ struct AssuanLineTests {
 
 @Suite("A program that asks for a passphrase")
 struct PinentryTests {
+  /// Whoever is told something may have ended.
+  init() { signal(SIGPIPE, SIG_IGN) }
+
   /// A pinentry whose every answer is this, a line each; what it is told goes into a file beside it.
   private func answers(_ lines: [String], patience: Int64 = 60_000) throws -> (Pinentry, folder: String) {
     let folder = Shell.folder()
@@ -90,10 +93,10 @@ struct PinentryTests {
         "S NOTE\\nD open%%20\\nD sesame\\nOK\\n",
       ])
     defer { remove(folder) }
-    let answer = try pinentry.ask("of 100%\nvaults", complaint: "not that")
+    let answer = try pinentry.ask("of 100%\r\nvaults", complaint: "not that")
     let told = String(decoding: try PublicFile.read(path: folder + "/told", limit: 4096), as: UTF8.self)
     #expect(
-      told == "SETTITLE vault\nSETDESC of 100%25%0Avaults\nSETPROMPT Passphrase:\nSETERROR not that\nGETPIN\n")
+      told == "SETTITLE vault\nSETDESC of 100%25%0D%0Avaults\nSETPROMPT Passphrase:\nSETERROR not that\nGETPIN\n")
     guard let answer else {
       Issue.record("no answer")
       return
@@ -126,7 +129,7 @@ struct PinentryTests {
 
   @Test(arguments: [
     ("echo OK; exec sleep 60", 500 as Int64, "in time"), ("exec yes '#'", 60_000, "too long"),
-    ("echo OK; head -c 2000 /dev/zero | tr '\\0' x", 60_000, "too long"), ("exit 3", 60_000, "makes no sense"),
+    ("echo OK; head -c 2000 /dev/zero | tr '\\0' x; cat >/dev/null", 60_000, "too long"), ("exit 3", 60_000, "makes no sense"), ("echo OK; exec 0<&-; sleep 1", 60_000, "can't ask"),
   ])
   func aProgramThatSaysNothingOrTooMuchIsLeft(script: String, patience: Int64, words: String) throws {
     let folder = Shell.folder()

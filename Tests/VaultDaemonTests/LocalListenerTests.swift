@@ -40,15 +40,17 @@ struct LocalListenerTests {
       now: { clock.now }, monotonic: { clock.monotonic }, sleep: { try await clock.sleep(for: $0) },
       log: Self.log,
       connect: { (_) async throws(TransportError) in throw .unreachable("no network") })
-    return try Vault.create(
+    let vault = try Vault.create(
       at: VaultFolders(home: folder.path), label: "Ada", addresses: [], passphrase: nil, environment: environment)
+    _ = try vault.core.set("lan", to: "on")
+    return vault
   }
 
   /// A listener of a daemon that listens at a place.
   private func listener(
-    _ vault: Vault, _ names: TestNames, at places: [String]
+    _ vault: Vault, _ folder: TestFolder, _ names: TestNames, at places: [String]
   ) throws -> (LocalListener, DaemonPresence) {
-    let presence = DaemonPresence(vault)
+    let presence = DaemonPresence(VaultFolders(home: folder.path))
     try presence.announce(listening: places)
     let dialler = LocalDialler(now: { 0 }, way: { names })
     return (LocalListener(vault: vault, dialler: dialler, log: Self.log, presence: presence), presence)
@@ -61,7 +63,7 @@ struct LocalListenerTests {
     let vault = try vault(below: folder)
     defer { vault.close() }
     let names = TestNames()
-    let (listener, presence) = try listener(vault, names, at: ["0.0.0.0:4721"])
+    let (listener, presence) = try listener(vault, folder, names, at: ["0.0.0.0:4721"])
     let running = Task { try await listener.run() }
     var offers = names.offers.makeAsyncIterator()
     let next = await offers.next() ?? nil
@@ -89,7 +91,7 @@ struct LocalListenerTests {
     let vault = try vault(below: folder)
     defer { vault.close() }
     let names = TestNames()
-    let (listener, presence) = try listener(vault, names, at: ["127.0.0.1:4721"])
+    let (listener, presence) = try listener(vault, folder, names, at: ["127.0.0.1:4721"])
     let running = Task { try await listener.run() }
     var offers = names.offers.makeAsyncIterator()
     try presence.announce(listening: [])
@@ -107,7 +109,7 @@ struct LocalListenerTests {
     let vault = try vault(below: folder)
     defer { vault.close() }
     let names = TestNames()
-    let (listener, presence) = try listener(vault, names, at: ["0.0.0.0:4721"])
+    let (listener, presence) = try listener(vault, folder, names, at: ["0.0.0.0:4721"])
     _ = try vault.core.set("lan", to: "off")
     let running = Task { try await listener.run() }
     _ = try vault.core.set("lan", to: "on")

@@ -60,7 +60,9 @@ extension Accounts {
     }
   }
 
-  func isWithoutDaemon() throws -> Bool {
-    try DaemonLock.running(folders) == nil
+  /// Whether no daemon is at work.
+  package func isWithoutDaemon() throws -> Bool {
+    // One that waits for the passphrase sees to nothing.
+    try DaemonLock.running(folders).map { $0.facts?.locked == true } ?? true
   }
 }

@@ -43,7 +43,7 @@ extension Changing {
   private func deal(_ id: SecretID) throws {
     guard let circle = try circles.circle(of: id) else { return }
     // Of two epochs with one number this device has the share of one.
-    let own = circle.held(try circles.ownEpochs(id))
+    let own = try circles.held(circle)
     for (digest, proposal) in circle.open where !circle.hasDealt(identity.keys.digest, proposal: digest) {
       guard let decision = try database.lifecycle(ofSecret: id).first(where: { $0.name == .init(.decision, digest) }),
         decision.content == [1], try mayDeal(since: decision.addedAt, id), mistake(proposal, digest, circle) == nil,
@@ -251,7 +251,7 @@ extension Changing {
     guard let circle = try circles.circle(of: id) else { return }
     let own = try circles.ownEpochs(id)
     // Held: this device is READY in it.
-    guard own.count > 1, let complete = circle.held(own).last(where: { $0.holders != nil && circle.isComplete($0) }),
+    guard own.count > 1, let complete = try circles.held(circle).last(where: { $0.holders != nil && circle.isComplete($0) }),
       let change = circle.changes[complete.digest], own.contains(where: { $0 < complete.number }),
       try hasAgreed(to: change, of: id)
     else { return }
@@ -314,7 +314,7 @@ extension Changing {
     let own = try circles.ownEpochs(circle.header.id)
     if circle.open[digest] != nil {
       // What this device can't deal for, whatever its user says, is nothing to ask: a later change may have overtaken it.
-      return circle.held(own).contains { $0.digest == proposal.parent } && mistake(proposal, digest, circle) == nil
+      return try circles.held(circle).contains { $0.digest == proposal.parent } && mistake(proposal, digest, circle) == nil
     }
     return own.contains(proposal.number) && own.contains { $0 < proposal.number }
   }

@@ -37,10 +37,10 @@ extension Changing {
   /// The epoch that a change of this device's begins from: the newest complete one of which it has a share, or, for who
   /// has none yet, the newest complete one.
   func parent(_ circle: Circle) throws -> Epoch {
-    let own = try circles.ownEpochs(circle.header.id)
+    let own = try circles.held(circle)
     if let current = circle.current(among: own) {
       let later = circle.epochs.values.contains { $0.number > current.number && circle.isComplete($0) }
-      guard !later || circle.held(own).contains(where: { $0.number > current.number }) else {
+      guard !later || own.contains(where: { $0.number > current.number }) else {
         throw VaultError(
           .usage, "the others have changed who holds it, and this device isn't among them any more",
           hint: "ask one of them to add this device: vault secret add")

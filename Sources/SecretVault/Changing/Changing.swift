@@ -317,7 +317,7 @@ package final class Changing: Room {
     var own: LifecycleAsker.OwnShare?
     if let record = try database.secret(id) {
       let circle = try circles.circle(of: record)
-      for epoch in circle.held(try circles.ownEpochs(id)) where own == nil {
+      for epoch in try circles.held(circle) where own == nil {
         // Without one, as where it is damaged, peers that know this device's card as a holder's answer all the same.
         guard let held = try? circles.share(of: epoch) else { continue }
         own = .init(

@@ -57,14 +57,11 @@ struct Circle: Sendable {
 
   static func readyNeeded(of count: Int, _ threshold: Int) -> Int { min(count, 2 * threshold - 1) }
 
-  /// The epoch that counts among those of which this device has shares: the newest that is complete, or else the oldest.
-  func current(among numbers: [UInt32]) -> Epoch? {
-    let own = held(numbers)
-    return own.last(where: isComplete) ?? own.first
-  }
+  /// The epoch that counts among those of which this device has shares, in ascending order: the newest that is complete, or else the oldest.
+  func current(among own: [Epoch]) -> Epoch? { own.last(where: isComplete) ?? own.first }
 
-  /// The epochs of which this device has shares, of those with these numbers, in ascending order. Forks may have one number: it is READY in the one
-  /// whose share it has.
+  /// The epochs of which this device has said that it has shares, of those with these numbers, in ascending order. Forks may have one number:
+  /// ``Circles/held(_:)`` says of which the share is.
   func held(_ numbers: [UInt32]) -> [Epoch] {
     epochs.values.filter { epoch in
       numbers.contains(epoch.number)

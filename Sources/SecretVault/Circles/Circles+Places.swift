@@ -187,7 +187,7 @@ extension Circles {
   /// Says of each share of a known epoch that this device holds it, unless that is said already.
   func sayHeld(_ record: SecretRecord) throws {
     let circle = try circle(of: record)
-    for epoch in circle.held(try ownEpochs(record.id)) {
+    for epoch in try held(circle) {
       let said = circle.ready(in: epoch.digest).values.contains { $0.keys.digest == identity.keys.digest }
       // One that is damaged can't be said to be held.
       guard !said, let held = try? share(of: epoch) else { continue }

@@ -200,19 +200,29 @@ package final class Circles: Room {
 
   /// The epochs of which this device has shares, that which counts first and then the others, newest first.
   func usableEpochs(of record: SecretRecord) throws -> [Epoch] {
-    let numbers = try ownEpochs(record.id)
     // What has never changed, as most secrets, needs no look at what has.
-    if numbers == [0], try !hasChanged(record.id) { return [Epoch(try directory.header(of: record))] }
+    if try ownEpochs(record.id) == [0], try !hasChanged(record.id) { return [Epoch(try directory.header(of: record))] }
     let circle = try circle(of: record)
-    guard let current = circle.current(among: numbers) else { return [] }
-    return [current] + circle.held(numbers).reversed().filter { $0.digest != current.digest }
+    let own = try held(circle)
+    guard let current = circle.current(among: own) else { return [] }
+    return [current] + own.reversed().filter { $0.digest != current.digest }
   }
 
-  /// This device's share of an epoch, which verifies; nil if there is none.
+  /// The epochs of which this device has shares, in ascending order.
+  func held(_ circle: Circle) throws -> [Epoch] {
+    let said = circle.held(try ownEpochs(circle.header.id))
+    guard Set(said.map(\.number)).count < said.count else { return said }
+    // Whose device was put back to an older copy may have said so of two with one number, and has the share of one.
+    return try said.filter { try share(of: $0) != nil }
+  }
+
+  /// This device's share of an epoch, which verifies; nil if there is none, or one of another epoch with that number.
   func share(of epoch: Epoch) throws -> HeldShare? {
     guard let stored = try database.share(ofSecret: epoch.secret, epoch: Int64(epoch.number)) else { return nil }
     let held = try HeldShare(index: stored.index, record: stored.bytes, of: epoch.secret.description)
-    try held.share.verify(against: epoch.commitments)
+    do throws(ShamirError) { try held.share.verify(against: epoch.commitments) } catch .invalidShares { return nil } catch {
+      throw error
+    }
     return held
   }
 
@@ -274,7 +284,7 @@ package final class Circles: Room {
     guard try isFirst || hasChanged(record.id) else { return nil }
     if isFirst, try !hasChanged(record.id) { return (Epoch(try directory.header(of: record)), false) }
     let circle = try circle(of: record)
-    guard let epoch = try circle.held(ownEpochs(record.id)).first(where: { $0.digest == digest && $0.number == number })
+    guard let epoch = try held(circle).first(where: { $0.digest == digest && $0.number == number })
     else { return nil }
     return (epoch, circle.isOld(epoch))
   }

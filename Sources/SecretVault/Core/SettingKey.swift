@@ -34,7 +34,7 @@ package enum SettingKey: String, CaseIterable, Sendable {
     case .quotaBytes: "64G"
     case .quotaShares: "10000"
     case .keepFree: Self.automatic
-    case .checkInterval, .confirmSharing, .ble, .pigeonsOnly, .carryFairShare: Self.off
+    case .checkInterval, .confirmSharing, .lan, .ble, .pigeonsOnly, .carryFairShare: Self.off
     case .confirmTime: "60s"
     case .releasePolicy: "auto"
     case .releaseLimit: "0"
@@ -42,7 +42,7 @@ package enum SettingKey: String, CaseIterable, Sendable {
     case .clipboardSeconds: "120"
     case .bleAdapter: "all"
     case .bleLimit: "100000"
-    case .introductions, .tellHolders, .lan, .readReceipts, .carry: Self.on
+    case .introductions, .tellHolders, .readReceipts, .carry: Self.on
     case .carryBytes: "64M"
     case .carryDay: "128M"
     case .carryPeer: "16M"

@@ -82,15 +82,21 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
         vault.close()
         throw error
       }
+      // Before whoever unlocks it hears so, and asks for more.
+      do { try presence.announce(isLocked: false) } catch {
+        vault.close()
+        throw error
+      }
       return vault
     }
     Interruption.redirect { signal in
-      if signal != SIGHUP { locked.end() }
+      guard signal != SIGHUP else { return }
+      Interruption.end(afterMilliseconds: (UInt32(Self.patience) + 3) * 1000)
+      locked.end()
     }
     try? global.console.result(["locked: vault unlock"], json: ["listening": .null, "locked": true])
     guard let vault = await locked.vault() else { return }
     defer { composition.finish(vault) }
-    try presence.announce(isLocked: false)
     try await work(vault, composition, presence, after: locked)
   }
 

@@ -70,6 +70,8 @@ struct Pinentry {
       throw failure("its answer is too long")
     } catch AssuanLine.Fault.malformed {
       throw failure("its answer makes no sense")
+    } catch let error as VaultError where error.code == .inputOutput {
+      throw failure("it has ended")
     } catch { throw error }
     try? conversation.say("BYE")
     return try conversation.collected()
@@ -82,7 +84,11 @@ struct Pinentry {
   }
 
   private static func escaped(_ text: String) -> String {
-    text.replacing("%", with: "%25").replacing("\n", with: "%0A").replacing("\r", with: "%0D")
+    // By bytes: of characters, one may be a carriage return and a line feed.
+    String(
+      decoding: text.utf8.flatMap { byte -> [UInt8] in
+        byte == UInt8(ascii: "%") || byte < 0x20 ? Array("%".utf8) + hexadecimal([byte]).uppercased().utf8 : [byte]
+      }, as: UTF8.self)
   }
 
   private static func end(_ process: pid_t) {

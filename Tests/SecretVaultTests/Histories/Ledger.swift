@@ -36,7 +36,7 @@ struct Ledger {
   ) throws -> [String] {
     guard let circle = try circles.circle(of: id) else { return [] }
     epochs.merge(circle.epochs) { known, _ in known }
-    let own = circle.held(try circles.ownEpochs(id))
+    let own = try circles.held(circle)
     let now = Set(own.map(\.digest))
     var wrong: [String] = []
     for epoch in own where held[member]?.contains(epoch.digest) != true {

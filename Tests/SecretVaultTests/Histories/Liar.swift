@@ -77,7 +77,7 @@ struct Liar {
   private func dealings(
     _ count: Int, of digest: Digest, _ circle: SecretVault.Circle, spoilt: Bool, _ random: inout SplitMix
   ) throws -> [LifecycleObject] {
-    let own = circle.held(try circles.ownEpochs(id))
+    let own = try circles.held(circle)
     guard let proposal = circle.proposals[digest], let parent = own.first(where: { $0.digest == proposal.parent }),
       let held = try circles.share(of: parent)
     else { return [] }
