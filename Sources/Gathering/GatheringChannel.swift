@@ -31,7 +31,9 @@ struct GatheringFrames: ~Copyable {
   /// The bytes of a message in the stream.
   mutating func frame(_ message: GatheringMessage) throws(GatheringFailure) -> [UInt8] {
     let encoded: [UInt8]
-    do throws(WireError) { encoded = try message.encoded() } catch { throw .malformed(error) }
+    do throws(WireError) {
+      encoded = sending == nil ? try message.encoded() : try message.padded()
+    } catch { throw .malformed(error) }
     do throws(SessionError) {
       let sealed = try encoded.span.bytes.withUnsafeBytes { (plaintext) throws(SessionError) in
         try sending?.frames(of: plaintext)
@@ -49,11 +51,13 @@ struct GatheringFrames: ~Copyable {
     let frame: [UInt8]?
     do throws(SessionError) {
       frame = try inbound.takeFrame(limits) { (frame) throws(SessionError) in Array(frame) }
-    } catch { throw GatheringFailure(error) }
+    } catch { throw isSealed ? .damaged : GatheringFailure(error) }
     guard let frame else { return nil }
     let message = isSealed ? try opened(frame) : frame
     do throws(WireError) {
-      return try GatheringMessage.decode(message, limit: GatheringMessage.sealedLimit)
+      return isSealed
+        ? try GatheringMessage.unpadded(message)
+        : try GatheringMessage.decode(message, limit: GatheringMessage.clearLimit)
     } catch { throw .malformed(error) }
   }
 
@@ -64,7 +68,9 @@ struct GatheringFrames: ~Copyable {
           _ = try receiving?.open(frame, into: output)
         }
       }
-    } catch { throw GatheringFailure(error) }
+    } catch .sodium(let error) {
+      throw .sodium(error)
+    } catch { throw .damaged }
   }
 }
 

@@ -1,5 +1,5 @@
 package import PeerAuth
-package import Sodium
+import Sodium
 import WireCodec
 
 /// A guest's side of a gathering: bytes from the opener and times in, what to do out. It has no socket and no clock; times
@@ -25,11 +25,11 @@ package final class GatheringGuest {
 
   private enum Stage { case greeting, answer, confirmation, list, reveals, comparison, over }
 
-  private let code: GatheringCode
+  private var code: GatheringCode?
   private let card: PeerCard
   private let identity: Identity
   private let chance: GatheringChance
-  private let subkey: SecretBytes
+  private var subkey: SecretBytes?
   private let started: Duration
   private var stage = Stage.greeting
   private var frames = GatheringFrames()
@@ -46,16 +46,17 @@ package final class GatheringGuest {
   /// When ``tick(at:)`` is to be called, if nothing else happens before; nil once it is over.
   package private(set) var deadline: Duration?
 
-  /// Starts on a fresh stream to the opener. `card` is this device's own, signed; its beacon key stays here.
+  /// Starts on a fresh stream to the opener. `card` is this device's own, signed; its beacon key stays here. Throws
+  /// ``GatheringFailure/noName`` where nothing of its label can be seen.
   package init(
     code: consuming GatheringCode, card: PeerCard, identity: Identity, at now: Duration,
     chance: @escaping GatheringChance = { count throws(SodiumError) in try SecretBytes(random: count) }
-  ) throws(SodiumError) {
-    self.code = code
+  ) throws(GatheringFailure) {
+    guard card.hasVisibleName else { throw .noName }
+    self.code = consume code
     self.card = card.published
     self.identity = identity
     self.chance = chance
-    subkey = try chance(Reveal.subkeyByteCount)
     started = now
     deadline = now + GatheringTimes.step
   }
@@ -75,9 +76,9 @@ package final class GatheringGuest {
   package func ended() -> [Action] {
     switch stage {
     case .greeting, .answer, .list: fail(.openerGone)
-    // The opener hangs up on whoever shows that it has the words wrong.
+    // The opener hangs up on whoever shows that it has the words wrong, or confirms when the list is closed.
     case .confirmation: fail(.notLetIn)
-    case .reveals, .comparison: fail(.left(comparison?.participant(0) ?? .opener))
+    case .reveals, .comparison: fail(.left(participant(0)))
     case .over: []
     }
   }
@@ -88,16 +89,16 @@ package final class GatheringGuest {
     return fail(.timeIsUp)
   }
 
-  /// What the user says of the comparison: once, and only while it is asked.
-  package func say(_ isSame: Bool) -> [Action] {
-    guard stage == .comparison else { return [] }
-    var actions: [Action] = []
+  /// What the user says of the comparison: only while it is asked, and only the first word counts.
+  package func say(_ isSame: Bool, at now: Duration) -> [Action] {
+    var actions = tick(at: now)
+    guard stage == .comparison, let comparison, !comparison.isAnswered else { return actions }
     do throws(GatheringFailure) {
       guard isSame else {
         actions.append(.send(try frames.frame(.no)))
-        return actions + fail(.saidNo(comparison?.participant(own) ?? .opener))
+        return actions + fail(.saidNo(comparison.participant(own)))
       }
-      guard let signature = try comparison?.agree(identity) else { return [] }
+      guard let signature = try self.comparison?.agree(identity) else { return actions }
       actions.append(.send(try frames.frame(.yes(signature))))
       finishIfAgreed(&actions)
     } catch { actions += fail(error) }
@@ -109,8 +110,8 @@ package final class GatheringGuest {
   ) throws(GatheringFailure) {
     switch (stage, message) {
     case (.greeting, .greeting(let number, let opening, let nonce)):
-      guard number == code.number else { throw .otherOpening }
-      actions.append(.send(try frames.frame(try hello(opening, nonce))))
+      guard let code = code.take(), number == code.number else { throw .otherOpening }
+      actions.append(.send(try frames.frame(try hello(opening, nonce, code))))
       go(to: .answer, until: now + GatheringTimes.step)
     case (.answer, .answer(let share, let theirs)):
       actions.append(.send(try frames.frame(try confirmation(share, theirs))))
@@ -123,30 +124,34 @@ package final class GatheringGuest {
       actions.append(.send(try frames.frame(.reveal(try reveal(to: commitments)))))
       go(to: .reveals, until: now + GatheringTimes.step * 2)
     case (.reveals, .revealed(let position, let reveal)):
-      try roll?.add(reveal, at: Int(position))
+      do throws(GatheringFailure) { try roll?.add(reveal, at: Int(position)) } catch { throw passedOn(error) }
       guard let roll, roll.isComplete else { return }
       let comparison = try Comparison(roll, own: own)
       self.comparison = comparison
       actions.append(.compare(comparison.list))
       go(to: .comparison, until: now + GatheringTimes.comparison + GatheringTimes.step)
     case (.comparison, .saidYes(let position, let signature)):
-      try comparison?.take(signature, at: Int(position))
+      do throws(GatheringFailure) { try comparison?.take(signature, at: Int(position)) } catch { throw passedOn(error) }
       guard let comparison else { return }
       actions.append(.agreed(comparison.participant(Int(position))))
       finishIfAgreed(&actions)
-    case (.list, .ended(let reason, let position)), (.reveals, .ended(let reason, let position)),
-      (.comparison, .ended(let reason, let position)):
-      throw failure(reason, Int(position))
+    case (.list, .ended(let reason, let position, let other)), (.reveals, .ended(let reason, let position, let other)),
+      (.comparison, .ended(let reason, let position, let other)):
+      throw failure(reason, participant(Int(position)), participant(Int(other)))
     default: throw .malformed(.invalidValue(field: "message"))
     }
   }
 
-  private func hello(_ opening: [UInt8], _ nonce: [UInt8]) throws(GatheringFailure) -> GatheringMessage {
+  private func hello(
+    _ opening: [UInt8], _ nonce: [UInt8], _ code: borrowing GatheringCode
+  ) throws(GatheringFailure) -> GatheringMessage {
+    let subkey = try gathering(chance(Reveal.subkeyByteCount))
     let ownNonce = try gathering(chance(GatheringMessage.nonceByteCount)).withUnsafeBytes { Array($0) }
     let commitment = try gathering(Commitment.of(card, subkey, opening: opening))
     session = nonce + ownNonce
     self.opening = opening
     self.commitment = commitment
+    self.subkey = consume subkey
     do throws(CPaceError) {
       let cpace = try CPace(
         .initiator, password: code.password, channel: GatheringInputs.channel(number: code.number, opening: opening),
@@ -186,6 +191,7 @@ package final class GatheringGuest {
     guard let commitment, commitments.first == openerCommitment, let own = commitments.firstIndex(of: commitment) else {
       throw .brokeRules(.opener)
     }
+    guard let subkey = subkey.take() else { throw .brokeRules(.opener) }
     let reveal = Reveal(card: card, subkey: subkey.withUnsafeBytes { Array($0) })
     try roll.add(reveal, at: own)
     self.own = own
@@ -193,15 +199,28 @@ package final class GatheringGuest {
     return reveal
   }
 
-  private func failure(_ reason: GatheringEnd, _ position: Int) -> GatheringFailure {
-    let participant =
-      comparison?.participant(position) ?? roll?.participant(position)
+  private func participant(_ position: Int) -> GatheringParticipant {
+    comparison?.participant(position) ?? roll?.participant(position)
       ?? GatheringParticipant(position: position, label: nil)
-    return switch reason {
+  }
+
+  /// An honest opener checks the same before it passes anything on: what doesn't hold here is its doing.
+  private func passedOn(_ failure: GatheringFailure) -> GatheringFailure {
+    switch failure {
+    case .brokeRules, .sameKey: .brokeRules(participant(0))
+    default: failure
+    }
+  }
+
+  private func failure(
+    _ reason: GatheringEnd, _ participant: GatheringParticipant, _ other: GatheringParticipant
+  ) -> GatheringFailure {
+    switch reason {
     case .saidNo: .saidNo(participant)
     case .left: .left(participant)
     case .timeIsUp: .timeIsUp
     case .brokeRules: .brokeRules(participant)
+    case .sameKey: .sameKey(participant, other)
     case .wrongCodes: .tooManyWrongCodes
     case .full: .full
     }
@@ -210,7 +229,7 @@ package final class GatheringGuest {
   private func finishIfAgreed(_ actions: inout [Action]) {
     guard let comparison, comparison.isAgreed else { return }
     actions.append(.finished(comparison.others))
-    go(to: .over, until: nil)
+    forget()
   }
 
   private func go(to stage: Stage, until deadline: Duration?) {
@@ -219,8 +238,18 @@ package final class GatheringGuest {
   }
 
   private func fail(_ failure: GatheringFailure) -> [Action] {
-    go(to: .over, until: nil)
+    forget()
     return [.failed(failure)]
+  }
+
+  /// It is over: no secret is needed any more.
+  private func forget() {
+    go(to: .over, until: nil)
+    frames = GatheringFrames()
+    code = nil
+    subkey = nil
+    cpace = nil
+    keys = nil
   }
 }
 

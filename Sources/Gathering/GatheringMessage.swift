@@ -10,8 +10,10 @@ enum GatheringMessage: Hashable, WireValue {
   static let nonceByteCount = 32
   /// Most bytes of a message in the clear.
   static let clearLimit = 128
-  /// Most bytes of a message before it is sealed.
-  static let sealedLimit = 4096
+  /// Bytes of whatever a user says, and of an end, before it is sealed: zeros are put behind it.
+  static let wordByteCount = 2 + Ed25519.signatureByteCount
+  /// The same of what is revealed. No message is longer.
+  static let sealedLimit = 4 + PeerCard.byteLimit + Reveal.subkeyByteCount
 
   /// The opener's first word: which opening this is, and its part of the session identifier of this connection.
   case greeting(number: UInt16, opening: [UInt8], nonce: [UInt8])
@@ -33,8 +35,9 @@ enum GatheringMessage: Hashable, WireValue {
   case no
   /// A participant's yes, passed on.
   case saidYes(position: UInt8, [UInt8])
-  /// The opener ends it for all; `position` says whose doing it is, 0 also where nobody's.
-  case ended(GatheringEnd, position: UInt8)
+  /// The opener ends it for all; `position` says whose doing it is, 0 also where nobody's; `other` is 0 but where it is
+  /// one of two.
+  case ended(GatheringEnd, position: UInt8, other: UInt8)
 
   private enum Kind: UInt8 {
     case greeting = 1
@@ -82,10 +85,11 @@ enum GatheringMessage: Hashable, WireValue {
       try writer.u8(Kind.saidYes.rawValue)
       try writer.u8(position)
       try writer.bytes(signature)
-    case .ended(let reason, let position):
+    case .ended(let reason, let position, let other):
       try writer.u8(Kind.ended.rawValue)
       try writer.u8(reason.rawValue)
       try writer.u8(position)
+      try writer.u8(other)
     }
   }
 
@@ -120,8 +124,37 @@ enum GatheringMessage: Hashable, WireValue {
     case .saidYes:
       self = .saidYes(
         position: try position(from: &reader), try reader.bytes(Ed25519.signatureByteCount, "signature"))
-    case .ended: self = .ended(try reader.choice("reason"), position: try position(from: &reader))
+    case .ended:
+      self = .ended(
+        try reader.choice("reason"), position: try position(from: &reader), other: try position(from: &reader))
     }
+  }
+
+  /// How long it is before it is sealed, so that lengths show neither names and addresses nor what a user says. That of
+  /// a list shows how many there are, which their streams show as well.
+  private var sealedByteCount: Int {
+    switch self {
+    case .reveal, .revealed: Self.sealedLimit
+    case .yes, .no, .saidYes, .ended: Self.wordByteCount
+    case .list, .greeting, .hello, .answer, .confirmation: encodedByteCount
+    }
+  }
+
+  /// The message with the zeros behind it.
+  func padded() throws(WireError) -> [UInt8] {
+    let encoded = try encoded()
+    return encoded + [UInt8](repeating: 0, count: max(0, sealedByteCount - encoded.count))
+  }
+
+  /// Reads what ``padded()`` writes: so many zeros, and nothing else behind it.
+  static func unpadded(_ bytes: [UInt8]) throws(WireError) -> GatheringMessage {
+    var reader = Reader(bytes.span.bytes)
+    let message = try GatheringMessage(from: &reader)
+    let padding = try reader.bytes(reader.remaining, "padding")
+    guard bytes.count == message.sealedByteCount, padding.allSatisfy({ $0 == 0 }) else {
+      throw .invalidValue(field: "padding")
+    }
+    return message
   }
 }
 
@@ -139,6 +172,8 @@ enum GatheringEnd: UInt8, Sendable {
   case wrongCodes
   /// There are as many as there may be.
   case full
+  /// Two have shown the same key.
+  case sameKey
 }
 
 /// What a participant had committed to.

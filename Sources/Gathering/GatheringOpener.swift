@@ -1,5 +1,5 @@
 package import PeerAuth
-package import Sodium
+import Sodium
 import WireCodec
 
 /// The opener's side of a gathering: bytes of guests, the user's words and times in, what to do out. It has no socket and no
@@ -26,7 +26,7 @@ package final class GatheringOpener {
     case hangUp(ID)
     /// So many guests are there now.
     case guests(Int)
-    /// Everybody's names and the words are there: the user compares, and ``GatheringOpener/say(_:)`` tells.
+    /// Everybody's names and the words are there: the user compares, and ``GatheringOpener/say(_:at:)`` tells.
     case compare(GatheringList)
     /// A guest has said yes.
     case agreed(GatheringParticipant)
@@ -43,7 +43,7 @@ package final class GatheringOpener {
   private let identity: Identity
   private let chance: GatheringChance
   private let opening: [UInt8]
-  private let subkey: SecretBytes
+  private var subkey: SecretBytes?
   private let commitment: Digest
   private var stage = Stage.open
   private var until: Duration
@@ -56,19 +56,21 @@ package final class GatheringOpener {
   private var roll: Roll?
   private var comparison: Comparison?
 
-  /// Opens, and draws the code. `card` is this device's own, signed; its beacon key stays here.
+  /// Opens, and draws the code. `card` is this device's own, signed; its beacon key stays here. Throws
+  /// ``GatheringFailure/noName`` where nothing of its label can be seen.
   package init(
     card: PeerCard, identity: Identity, at now: Duration,
     chance: @escaping GatheringChance = { count throws(SodiumError) in try SecretBytes(random: count) }
-  ) throws(SodiumError) {
+  ) throws(GatheringFailure) {
+    guard card.hasVisibleName else { throw .noName }
     self.card = card.published
     self.identity = identity
     self.chance = chance
-    code = try GatheringCode(chance: chance(GatheringCode.chanceByteCount))
-    opening = try chance(Commitment.openingByteCount).withUnsafeBytes { Array($0) }
-    let subkey = try chance(Reveal.subkeyByteCount)
-    commitment = try Commitment.of(self.card, subkey, opening: opening)
-    self.subkey = subkey
+    code = try gathering(GatheringCode(chance: chance(GatheringCode.chanceByteCount)))
+    opening = try gathering(chance(Commitment.openingByteCount)).withUnsafeBytes { Array($0) }
+    let subkey = try gathering(chance(Reveal.subkeyByteCount))
+    commitment = try gathering(Commitment.of(self.card, subkey, opening: opening))
+    self.subkey = consume subkey
     until = now + GatheringTimes.open
   }
 
@@ -77,13 +79,14 @@ package final class GatheringOpener {
     stage == .over ? nil : lines.values.compactMap(\.deadline).reduce(until, min)
   }
 
-  /// Somebody has connected. Nil, where there are too many or the list is closed: the stream is closed without a word.
-  package func connected(at now: Duration) -> (id: ID, actions: [Action])? {
+  /// Somebody has connected. No id where there are too many, the list is closed, or it is over: the stream is closed
+  /// without a word. The actions are to be carried out in any case.
+  package func connected(at now: Duration) -> (id: ID?, actions: [Action]) {
     let actions = tick(at: now)
     arrivals.removeAll { now - $0 >= GatheringTimes.step }
     guard stage == .open, guests.count < Self.guestLimit, lines.count - guests.count < Self.strangerLimit,
       arrivals.count < Self.arrivalLimit
-    else { return nil }
+    else { return (nil, actions) }
     arrivals.append(now)
     lastNumber += 1
     let id = ID(number: lastNumber)
@@ -94,7 +97,7 @@ package final class GatheringOpener {
       let bytes = try line.frames.frame(greeting)
       lines[id] = line
       return (id, actions + [.send(bytes, to: id)])
-    } catch { return (id, actions + end(error)) }
+    } catch { return (nil, actions + end(error)) }
   }
 
   /// Takes bytes that have come from a connection.
@@ -119,7 +122,7 @@ package final class GatheringOpener {
   /// "Everybody is here": closes the list. Needs a guest, and does nothing twice.
   package func close(at now: Duration) -> [Action] {
     var actions = tick(at: now)
-    guard stage == .open, !guests.isEmpty else { return actions }
+    guard stage == .open, !guests.isEmpty, let subkey = subkey.take() else { return actions }
     do throws(GatheringFailure) {
       let commitments = [commitment] + guests.compactMap { lines[$0]?.commitment }
       var roll = try Roll(opening: opening, commitments: commitments)
@@ -136,13 +139,13 @@ package final class GatheringOpener {
     return actions
   }
 
-  /// What the opener's user says of the comparison: once, and only while it is asked.
-  package func say(_ isSame: Bool) -> [Action] {
-    guard stage == .comparison else { return [] }
-    guard isSame else { return end(.saidNo(comparison?.participant(0) ?? .opener)) }
-    var actions: [Action] = []
+  /// What the opener's user says of the comparison: only while it is asked, and only its first word counts.
+  package func say(_ isSame: Bool, at now: Duration) -> [Action] {
+    var actions = tick(at: now)
+    guard stage == .comparison, let comparison, !comparison.isAnswered else { return actions }
+    guard isSame else { return actions + end(.saidNo(comparison.participant(0))) }
     do throws(GatheringFailure) {
-      guard let signature = try comparison?.agree(identity) else { return [] }
+      guard let signature = try self.comparison?.agree(identity) else { return actions }
       try tell(.saidYes(position: 0, signature), &actions)
       finishIfAgreed(&actions)
     } catch { actions += end(error) }
@@ -201,7 +204,7 @@ package final class GatheringOpener {
     }
     actions.append(.send(try line.enter(), to: id))
     guard guests.count < Self.guestLimit else {
-      actions.append(.send(try line.frames.frame(.ended(.full, position: 0)), to: id))
+      actions.append(.send(try line.frames.frame(.ended(.full, position: 0, other: 0)), to: id))
       actions += drop(id, .full)
       return
     }
@@ -225,7 +228,7 @@ package final class GatheringOpener {
 
   private func finishIfAgreed(_ actions: inout [Action]) {
     guard let comparison, comparison.isAgreed else { return }
-    stage = .over
+    forget()
     actions.append(.finished(comparison.others))
   }
 
@@ -245,8 +248,14 @@ package final class GatheringOpener {
     if stage != .open, guests.contains(id) {
       let position = position(id)
       let participant = comparison?.participant(position) ?? roll?.participant(position) ?? .opener
-      if case .sodium = failure { return end(failure) }
-      return end(failure == .openerGone ? .left(participant) : .brokeRules(participant), but: id)
+      switch failure {
+      case .sodium, .sameKey: return end(failure)
+      case .openerGone: return end(.left(participant), but: id)
+      // Anybody on the way can do that.
+      case .damaged: return end(.left(participant))
+      // Whoever is named hears it, too.
+      default: return end(.brokeRules(participant))
+      }
     }
     lines[id] = nil
     guard let place = guests.firstIndex(of: id) else { return [.hangUp(id)] }
@@ -256,20 +265,30 @@ package final class GatheringOpener {
 
   /// Ends it for all, and tells those who are in why.
   private func end(_ failure: GatheringFailure, but gone: ID? = nil) -> [Action] {
-    let (reason, participant): (GatheringEnd, GatheringParticipant) =
+    let (reason, participant, other): (GatheringEnd, GatheringParticipant, GatheringParticipant) =
       switch failure {
-      case .saidNo(let participant): (.saidNo, participant)
-      case .left(let participant): (.left, participant)
-      case .brokeRules(let participant): (.brokeRules, participant)
-      case .timeIsUp: (.timeIsUp, .opener)
-      case .tooManyWrongCodes: (.wrongCodes, .opener)
-      default: (.left, .opener)
+      case .saidNo(let participant): (.saidNo, participant, .opener)
+      case .left(let participant): (.left, participant, .opener)
+      case .brokeRules(let participant): (.brokeRules, participant, .opener)
+      case .sameKey(let participant, let other): (.sameKey, participant, other)
+      case .timeIsUp: (.timeIsUp, .opener, .opener)
+      case .tooManyWrongCodes: (.wrongCodes, .opener, .opener)
+      default: (.left, .opener, .opener)
       }
     var actions: [Action] = []
     // Whom it can't tell any more will see the stream end.
-    try? tell(.ended(reason, position: UInt8(clamping: participant.position)), but: gone, &actions)
-    stage = .over
+    let message = GatheringMessage.ended(
+      reason, position: UInt8(clamping: participant.position), other: UInt8(clamping: other.position))
+    try? tell(message, but: gone, &actions)
+    forget()
     return actions + [.failed(failure)]
+  }
+
+  /// It is over: keys and subkey aren't needed any more.
+  private func forget() {
+    stage = .over
+    lines = [:]
+    subkey = nil
   }
 }
 

@@ -1,4 +1,4 @@
-package import PeerAuth
+import PeerAuth
 import Sodium
 import WireCodec
 
@@ -48,8 +48,10 @@ struct Roll {
     return GatheringParticipant(position: position, label: label)
   }
 
-  /// Takes what the participant at `position` reveals. Throws ``GatheringFailure/brokeRules(_:)`` of it unless that is what
-  /// it had committed to, its card is signed by itself, and nobody else has one of its keys.
+  /// Takes what the participant at `position` reveals. Throws ``GatheringFailure/brokeRules(_:)`` of it unless that is
+  /// what it had committed to, its card is signed by itself, has a name that can be seen, and no key of the opener's;
+  /// ``GatheringFailure/sameKey(_:_:)`` if another has one of its keys, for the first to show a card needn't be its
+  /// owner.
   mutating func add(_ reveal: Reveal, at position: Int) throws(GatheringFailure) {
     let participant = GatheringParticipant(position: position, label: nil)
     guard reveals.indices.contains(position), reveals[position] == nil else { throw .brokeRules(participant) }
@@ -60,8 +62,10 @@ struct Roll {
       if case .sodium(let error) = error { throw .sodium(error) }
       throw .brokeRules(participant)
     }
-    guard !reveals.contains(where: { $0?.card.keys.sharesKey(with: reveal.card.keys) ?? false }) else {
-      throw .brokeRules(participant)
+    guard reveal.card.hasVisibleName else { throw .brokeRules(participant) }
+    if let other = reveals.firstIndex(where: { $0?.card.keys.sharesKey(with: reveal.card.keys) ?? false }) {
+      guard other != 0 else { throw .brokeRules(participant) }
+      throw .sameKey(self.participant(min(position, other)), self.participant(max(position, other)))
     }
     reveals[position] = reveal
   }
@@ -96,6 +100,9 @@ struct Comparison {
   /// Whether everybody has said yes.
   var isAgreed: Bool { agreed.count == list.cards.count }
 
+  /// Whether this device has said yes.
+  var isAnswered: Bool { agreed.contains(list.own) }
+
   /// The cards of all others.
   var others: [PeerCard] { list.cards.indices.filter { $0 != list.own }.map { list.cards[$0] } }
 
@@ -105,8 +112,8 @@ struct Comparison {
     return GatheringParticipant(position: position, label: label)
   }
 
-  /// What whoever says yes signs: a yes is to this very list, and only who has the card's key can say it.
-  private func signedDigest(_ position: Int) throws(SodiumError) -> Digest {
+  /// What whoever says yes signs: a yes is to this very list, and only who has the card's signing key can say it.
+  func signedDigest(_ position: Int) throws(SodiumError) -> Digest {
     var hash = try DomainHash("vault/gathering-yes/v1")
     hash.append(transcript)
     hash.append(UInt64(position))

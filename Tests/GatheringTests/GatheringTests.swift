@@ -177,6 +177,29 @@ import WireCodec
     #expect(table.openerList == nil)
   }
 
+  @Test("ends at its deadlines also when somebody connects before the driver's timer") func lateConnection() throws {
+    let (table, _) = try gathered(1)
+    table.now = .seconds(300)
+    #expect(try table.come(Person("late")) == nil)
+    #expect(table.openerFailure == .timeIsUp)
+    #expect(table.failure(table.ids[0]) == .timeIsUp)
+    let (silent, _) = try gathered(1)
+    silent.toOpener = { _, _ in [] }
+    silent.close()
+    silent.now = .seconds(10)
+    #expect(try silent.come(Person("late")) == nil)
+    #expect(silent.openerFailure == .left(GatheringParticipant(position: 1, label: nil)))
+  }
+
+  @Test("hangs up on late strangers also when somebody connects first") func lateStrangers() throws {
+    let table = try Table(opener: Person("opener"))
+    table.toOpener = { _, _ in [] }
+    for _ in 0..<8 { try table.come(Person("silent")) }
+    table.now = .seconds(10)
+    #expect(try table.come(Person("next")) != nil)
+    #expect(table.ids.dropLast().allSatisfy { table.hungUp($0) })
+  }
+
   @Test("names who doesn't reveal within ten seconds") func silentReveal() throws {
     let (table, _) = try gathered(3)
     table.toOpener = { number, bytes in number == 1 ? [] : [bytes] }
@@ -249,6 +272,44 @@ import WireCodec
     table.leaves(table.ids[2])
     #expect(table.openerFailure == .left(GatheringParticipant(position: 2, label: "person 3")))
     #expect(table.failure(table.ids[0]) == .left(GatheringParticipant(position: 2, label: "person 3")))
+  }
+
+  @Test("takes a user's first word only, and none behind the time for it") func oneWord() throws {
+    let (table, _) = try gathered(2)
+    table.close()
+    table.openerSays(true)
+    table.openerSays(false)
+    table.says(table.ids[0], true)
+    table.says(table.ids[0], false)
+    #expect(table.openerFailure == nil && table.failure(table.ids[0]) == nil)
+    table.now = .seconds(310)
+    table.says(table.ids[1], true)
+    #expect(table.failure(table.ids[1]) == .timeIsUp)
+    let (late, _) = try gathered(1)
+    late.close()
+    late.now = .seconds(300)
+    late.openerSays(true)
+    #expect(late.openerFailure == .timeIsUp)
+    #expect(late.failure(late.ids[0]) == .timeIsUp)
+  }
+
+  @Test("says whose names can't be told apart, and starts with no card of which nothing can be seen")
+  func names() throws {
+    let people = try ["Ann", "Bob", "aN\u{200b}n", "Beth", "b ob"].map { try Person($0) }
+    let table = try Table(opener: people[0])
+    for person in people.dropFirst() { try table.come(person) }
+    table.close()
+    #expect(try #require(table.openerList).sameNames == [0, 1, 2, 4])
+    for label in ["", " ", "\u{200b}\u{2060}", "\u{2800}", "\u{301}"] {
+      let person = try Person(label)
+      #expect(throws: GatheringFailure.noName) {
+        _ = try GatheringOpener(card: person.card, identity: person.identity, at: .zero)
+      }
+      #expect(throws: GatheringFailure.noName) {
+        _ = try GatheringGuest(code: mapleHarbor(), card: person.card, identity: person.identity, at: .zero)
+      }
+    }
+    for label in ["1", "♥", "é", "Ян"] { #expect(try Person(label).card.hasVisibleName) }
   }
 
   @Test("isn't closed without a guest, nor twice, nor agreed to before it can be compared") func early() throws {

@@ -1,7 +1,6 @@
 import PeerAuth
 import Sodium
 import Testing
-import WireCodec
 
 @testable import Gathering
 
@@ -48,6 +47,18 @@ import WireCodec
     #expect(raw.failure == .brokeRules(.opener))
   }
 
+  @Test("an opener that shows a guest's own reveal, or somebody's twice, is the one who broke the rules")
+  func shownAgain() throws {
+    for again in [0, 1] as [UInt8] {
+      let entry = try made(Person("liar"), 1)
+      let raw = try RawOpener(Person("victim"), opening: opening, commitment: entry.commitment)
+      let own = try revealed(raw, entry, [try made(Person("other"), 2)])
+      try raw.say(.revealed(position: 0, entry.reveal))
+      try raw.say(.revealed(position: again, again == 0 ? entry.reveal : own))
+      #expect(raw.failure == .brokeRules(GatheringParticipant(position: 0, label: "liar")))
+    }
+  }
+
   @Test("an opener that puts its own card in the place of another guest's shows other words to the two")
   func substituted() throws {
     let (liar, one, two) = (try Person("liar"), try Person("one"), try Person("two"))
@@ -87,10 +98,10 @@ import WireCodec
     try second.say(.revealed(position: 2, ofOne))
     #expect(try #require(first.list).check != (try #require(second.list)).check)
     // A yes to the one list is none to the other.
-    second.take(second.guest.say(true))
+    second.take(second.guest.say(true, at: .zero))
     guard case .yes(let signature)? = try second.frames.next() else { throw RawOpener.Unexpected() }
     try first.say(.saidYes(position: 2, signature))
-    #expect(first.failure == .brokeRules(GatheringParticipant(position: 2, label: "two")))
+    #expect(first.failure == .brokeRules(GatheringParticipant(position: 0, label: "liar")))
   }
 
   @Test("a list without the guest, with somebody twice, or with another opener than at first is refused")
@@ -119,52 +130,130 @@ import WireCodec
     #expect(try raw.frames.next() == nil)
   }
 
-  @Test("a card with somebody else's keys, or with a wrong signature, is refused") func stolenCards() throws {
+  @Test("a card with somebody else's keys, a wrong signature or no name is refused, and the opener named")
+  func stolenCards() throws {
     let (liar, victim) = (try Person("liar"), try Person("victim"))
     let opener = try made(liar, 1)
     let unsigned = try PeerCard(
       keys: Person("x").card.keys, label: "x", serial: 1, signature: [UInt8](repeating: 7, count: 64))
-    for card in [victim.card, liar.card, unsigned] {
+    for card in [victim.card, liar.card, unsigned, try Person(" \u{200b}").card] {
       let bad = try made(liar, 2, card: card)
       let raw = try RawOpener(victim, opening: opening, commitment: opener.commitment)
       _ = try revealed(raw, opener, [bad])
       try raw.say(.revealed(position: 0, opener.reveal))
       try raw.say(.revealed(position: 2, bad.reveal))
-      #expect(raw.failure == .brokeRules(GatheringParticipant(position: 2, label: nil)))
+      #expect(raw.failure == .brokeRules(GatheringParticipant(position: 0, label: "liar")))
     }
   }
 
-  @Test("an opener can't say yes for somebody whose key it hasn't, itself included") func forgedYes() throws {
-    let (liar, absent, victim) = (try Person("liar"), try Person("absent"), try Person("victim"))
-    // The liar shows a card that it has seen somewhere, but whose keys it hasn't.
-    let opener = try made(absent, 1)
+  /// What whoever is at a position signs to say yes to a list of these.
+  private func digest(_ entries: [Reveal], _ commitments: [Digest], _ position: Int, of opening: [UInt8]) throws
+    -> Digest
+  {
+    var roll = try Roll(opening: opening, commitments: commitments)
+    for (place, reveal) in entries.enumerated() { try roll.add(reveal, at: place) }
+    return try Comparison(roll, own: 0).signedDigest(position)
+  }
+
+  @Test("a yes holds with the card's own key and for its own position only", arguments: 0..<4)
+  func forgedYes(which: Int) throws {
+    let (liar, owner, victim) = (try Person("liar"), try Person("owner"), try Person("victim"))
+    let (opener, third) = (try made(liar, 1), try made(owner, 2))
     let raw = try RawOpener(victim, opening: opening, commitment: opener.commitment)
-    _ = try revealed(raw, opener, [])
+    let own = try revealed(raw, opener, [third])
     try raw.say(.revealed(position: 0, opener.reveal))
-    raw.take(raw.guest.say(true))
-    #expect(raw.cards == nil)
-    let signature = try liar.identity.sign(Digest([UInt8](repeating: 1, count: 32)))
-    try raw.say(.saidYes(position: 0, signature))
-    #expect(raw.failure == .brokeRules(GatheringParticipant(position: 0, label: "absent")))
-    #expect(raw.cards == nil)
+    try raw.say(.revealed(position: 2, third.reveal))
+    raw.take(raw.guest.say(true, at: .zero))
+    let entries = [opener.reveal, own, third.reveal]
+    let commitments = [opener.commitment, try #require(raw.guestCommitment), third.commitment]
+    func signed(_ person: Person, _ position: Int) throws -> [UInt8] {
+      try person.identity.sign(digest(entries, commitments, position, of: opening))
+    }
+    try raw.say(.saidYes(position: 0, signed(liar, 0)))
+    #expect(raw.failure == nil)
+    let yes =
+      switch which {
+      case 0: try signed(owner, 2)
+      case 1: try signed(liar, 2)
+      case 2: try signed(owner, 0)
+      default: try signed(owner, 1)
+      }
+    try raw.say(.saidYes(position: 2, yes))
+    #expect((raw.cards != nil) == (which == 0))
+    #expect(raw.failure == (which == 0 ? nil : .brokeRules(GatheringParticipant(position: 0, label: "liar"))))
   }
 
-  @Test("whoever knows another code isn't believed to be the opener") func impostor() throws {
+  @Test("whoever answers with another code isn't believed to be the opener") func impostor() throws {
     let opener = try made(Person("liar"), 1)
-    let guest = try GatheringGuest(
-      code: mapleHarbor("7-maple-maple"), card: Person("guest").card, identity: Identity.generate(), at: .zero)
-    var frames = GatheringFrames()
-    _ = guest.receive(
-      try frames.frame(.greeting(number: 7, opening: opening, nonce: [UInt8](repeating: 1, count: 32))), at: .zero)
-    let scalar = try RistrettoScalar.random()
-    let share = try RistrettoPoint.generator.multiplied(by: scalar).bytes
-    _ = guest.receive(try frames.frame(.answer(share: share, commitment: opener.commitment)), at: .zero)
-    let tag = [UInt8](repeating: 1, count: 64)
-    let actions = guest.receive(try frames.frame(.confirmation(tag)), at: .zero)
-    guard case .failed(.notLetIn)? = actions.last else {
-      Issue.record("\(actions)")
-      return
+    for code in ["7-maple-harbor", "7-maple-maple"] {
+      let person = try Person("guest")
+      let guest = try GatheringGuest(code: mapleHarbor(), card: person.card, identity: person.identity, at: .zero)
+      var frames = GatheringFrames()
+      func say(_ message: GatheringMessage) throws -> [GatheringGuest.Action] {
+        let actions = guest.receive(try frames.frame(message), at: .zero)
+        for case .send(let bytes) in actions { frames.append(bytes) }
+        return actions
+      }
+      let nonce = [UInt8](repeating: 1, count: 32)
+      _ = try say(.greeting(number: 7, opening: opening, nonce: nonce))
+      guard case .hello(let theirNonce, let share, let theirs)? = try frames.next() else {
+        throw RawOpener.Unexpected()
+      }
+      let cpace = try CPace(
+        .responder, password: mapleHarbor(code).password, channel: GatheringInputs.channel(number: 7, opening: opening),
+        session: nonce + theirNonce, associated: GatheringInputs.associated(.responder, opener.commitment),
+        scalar: RistrettoScalar.random())
+      let ownShare = cpace.share
+      let keys = try cpace.finish(share: share, associated: GatheringInputs.associated(.initiator, theirs))
+      _ = try say(.answer(share: ownShare, commitment: opener.commitment))
+      guard case .confirmation(let confirmation)? = try frames.next() else { throw RawOpener.Unexpected() }
+      let isRight = code == "7-maple-harbor"
+      let isConfirmed = try keys.isConfirmed(by: confirmation)
+      #expect(isConfirmed == isRight)
+      switch try say(.confirmation(keys.confirmation())).last {
+      case .joined: #expect(isRight)
+      case .failed(.notLetIn): #expect(!isRight)
+      case let other: Issue.record("\(String(describing: other))")
+      }
     }
+  }
+
+  /// The neutral element, and what encodes none.
+  private let badShares = [[UInt8](repeating: 0, count: 32), [UInt8](repeating: 255, count: 32)]
+
+  @Test("a guest takes no neutral or invalid share, and confirms nothing") func badShareOfOpener() throws {
+    let opener = try made(Person("liar"), 1)
+    for share in badShares {
+      let person = try Person("guest")
+      let guest = try GatheringGuest(code: mapleHarbor(), card: person.card, identity: person.identity, at: .zero)
+      var frames = GatheringFrames()
+      let nonce = [UInt8](repeating: 1, count: 32)
+      _ = guest.receive(try frames.frame(.greeting(number: 7, opening: opening, nonce: nonce)), at: .zero)
+      let answer = GatheringMessage.answer(share: share, commitment: opener.commitment)
+      let actions = guest.receive(try frames.frame(answer), at: .zero)
+      guard case .failed(.malformed(.invalidValue(field: "share")))? = actions.first, actions.count == 1 else {
+        Issue.record("\(actions)")
+        continue
+      }
+    }
+  }
+
+  @Test("an opener takes no neutral or invalid share, hangs up without an answer, and counts no wrong code")
+  func badShareOfGuest() throws {
+    let person = try Person("opener")
+    let gathering = try GatheringOpener(card: person.card, identity: person.identity, at: .zero)
+    for share in badShares + badShares {
+      let id = try #require(gathering.connected(at: .zero).id)
+      var frames = GatheringFrames()
+      let hello = GatheringMessage.hello(
+        nonce: [UInt8](repeating: 1, count: 32), share: share, commitment: try made(Person("guest"), 1).commitment)
+      let actions = gathering.receive(try frames.frame(hello), from: id, at: .zero)
+      guard case .hangUp(id)? = actions.first, actions.count == 1 else {
+        Issue.record("\(actions)")
+        continue
+      }
+    }
+    #expect(gathering.deadline == .seconds(300))
   }
 
   @Test("a guest's own words, sent back to it, let nobody in") func reflected() throws {
@@ -196,17 +285,87 @@ import WireCodec
     #expect(raw.failure == .brokeRules(who))
   }
 
-  @Test("a guest that shows a card whose key it hasn't can't say yes") func borrowedCard() throws {
+  @Test("a guest's yes holds with its card's own key and for its own position only", arguments: 0..<3)
+  func borrowedCard(which: Int) throws {
+    let (opener, owner) = (try Person("opener"), try Person("owner"))
+    // Chance that is always the same, so that the test knows the opener's subkey.
+    let gathering = try GatheringOpener(card: opener.card, identity: opener.identity, at: .zero) {
+      (count) throws(SodiumError) in
+      let drawn = [UInt8](repeating: 1, count: count)
+      return try SecretBytes(copying: drawn.span.bytes)
+    }
+    let subkey = [UInt8](repeating: 1, count: 32)
+    let reveal = Reveal(card: owner.card, subkey: subkey)
+    let raw = try RawGuest(gathering, committedTo: reveal)
+    raw.take(gathering.close(at: .zero))
+    guard case .list(let commitments)? = try raw.frames.next() else { throw RawOpener.Unexpected() }
+    try raw.say(.reveal(reveal))
+    raw.take(gathering.say(true, at: .zero))
+    let entries = [Reveal(card: opener.card.published, subkey: subkey), reveal]
+    let signer = which == 1 ? try Person("liar") : owner
+    let position = which == 2 ? 0 : 1
+    let drawn = [UInt8](repeating: 1, count: 32)
+    try raw.say(.yes(signer.identity.sign(digest(entries, commitments, position, of: drawn))))
+    #expect(raw.failure == (which == 0 ? nil : .brokeRules(GatheringParticipant(position: 1, label: "owner"))))
+    #expect(raw.actions.contains { if case .finished = $0 { true } else { false } } == (which == 0))
+  }
+
+  @Test("when a guest has committed to another's card, both are named, whoever is first, and both hear it")
+  func takenCard() throws {
+    let (opener, victim) = (try Person("opener"), try Person("victim"))
+    for isThiefFirst in [true, false] {
+      let gathering = try GatheringOpener(card: opener.card, identity: opener.identity, at: .zero)
+      let stolen = Reveal(card: victim.card, subkey: [UInt8](repeating: 1, count: 32))
+      let own = Reveal(card: victim.card, subkey: [UInt8](repeating: 2, count: 32))
+      let one = try RawGuest(gathering, committedTo: stolen)
+      let two = try RawGuest(gathering, committedTo: own)
+      func pass(_ actions: [GatheringOpener.Action]) {
+        one.take(actions)
+        two.take(actions)
+      }
+      pass(gathering.close(at: .zero))
+      let order = isThiefFirst ? [(one, stolen), (two, own)] : [(two, own), (one, stolen)]
+      for (guest, reveal) in order {
+        let bytes = try guest.frames.frame(.reveal(reveal))
+        pass(gathering.receive(bytes, from: guest.id, at: .zero))
+      }
+      let names = [1, 2].map { place in
+        GatheringParticipant(position: place, label: (place == 1) == isThiefFirst ? "victim" : nil)
+      }
+      #expect(one.failure == .sameKey(names[0], names[1]))
+      for guest in [one, two] {
+        guard case .list? = try guest.frames.next() else { throw RawOpener.Unexpected() }
+        #expect(try guest.frames.next() == .ended(.sameKey, position: 1, other: 2))
+      }
+    }
+  }
+
+  @Test("a guest that shows the opener's own card, or no name, is named, and hears it", arguments: [true, false])
+  func openersCard(isOpeners: Bool) throws {
     let opener = try Person("opener")
     let gathering = try GatheringOpener(card: opener.card, identity: opener.identity, at: .zero)
-    let owner = try Person("owner")
-    let reveal = Reveal(card: owner.card, subkey: [UInt8](repeating: 1, count: 32))
+    let card = isOpeners ? opener.card : try Person("\u{3164}\u{2800}").card
+    let reveal = Reveal(card: card, subkey: [UInt8](repeating: 1, count: 32))
     let raw = try RawGuest(gathering, committedTo: reveal)
     raw.take(gathering.close(at: .zero))
     try raw.say(.reveal(reveal))
-    raw.take(gathering.say(true))
-    try raw.say(.yes([UInt8](repeating: 1, count: 64)))
-    #expect(raw.failure == .brokeRules(GatheringParticipant(position: 1, label: "owner")))
+    #expect(raw.failure == .brokeRules(GatheringParticipant(position: 1, label: nil)))
+    guard case .list? = try raw.frames.next() else { throw RawOpener.Unexpected() }
+    #expect(try raw.frames.next() == .ended(.brokeRules, position: 1, other: 0))
+  }
+
+  @Test("a bit that changes on the way from a guest is no lie: the guest has left") func changedOnTheWay() throws {
+    let opener = try Person("opener")
+    for place in [1, 2, 500] {
+      let gathering = try GatheringOpener(card: opener.card, identity: opener.identity, at: .zero)
+      let reveal = Reveal(card: try Person("guest").card, subkey: [UInt8](repeating: 1, count: 32))
+      let raw = try RawGuest(gathering, committedTo: reveal)
+      raw.take(gathering.close(at: .zero))
+      var bytes = try raw.frames.frame(.reveal(reveal))
+      bytes[place] ^= 1
+      raw.deliver(bytes + [0])
+      #expect(raw.failure == .left(GatheringParticipant(position: 1, label: nil)))
+    }
   }
 
   @Test("a guest that reveals before the list is closed is put out, and the opening goes on") func tooEarly() throws {
@@ -226,136 +385,5 @@ import WireCodec
     let reveal = Reveal(card: try Person("guest").card, subkey: [UInt8](repeating: 1, count: 32))
     _ = try RawGuest(gathering, committedTo: reveal)
     #expect(throws: RawOpener.Unexpected.self) { _ = try RawGuest(gathering, committedTo: reveal) }
-  }
-}
-
-@Suite("What becomes of a gathering's messages on their way") struct WayTests {
-  /// Runs a gathering of three whose way changes something; all users say yes.
-  private func run(
-    toGuest: @escaping (Int, [UInt8]) -> [[UInt8]] = { [$1] },
-    toOpener: @escaping (Int, [UInt8]) -> [[UInt8]] = { [$1] }
-  ) throws -> Table {
-    let table = try Table(opener: Person("opener"))
-    table.toGuest = toGuest
-    table.toOpener = toOpener
-    for name in ["one", "two"] { try table.come(Person(name)) }
-    table.close()
-    table.openerSays(true)
-    for id in table.ids { table.says(id, true) }
-    return table
-  }
-
-  @Test("a message to a guest that comes twice ends it", arguments: 0..<8) func replayed(which: Int) throws {
-    var count = 0
-    let table = try run(toGuest: { number, bytes in
-      guard number == 0 else { return [bytes] }
-      count += 1
-      return count == which + 1 ? [bytes, bytes] : [bytes]
-    })
-    // Behind the last yes the guest is done, and deaf.
-    #expect((table.cards(table.ids[0]) != nil) == (which == 7))
-    #expect((table.failure(table.ids[0]) != nil) == (which < 7))
-  }
-
-  @Test("a message to the opener that comes twice ends it", arguments: 0..<4) func replayedToOpener(which: Int) throws {
-    var count = 0
-    let table = try run(toOpener: { number, bytes in
-      guard number == 0 else { return [bytes] }
-      count += 1
-      return count == which + 1 ? [bytes, bytes] : [bytes]
-    })
-    #expect(table.cards(table.ids[0]) == nil)
-    #expect(table.failure(table.ids[0]) != nil)
-  }
-
-  @Test("two messages to a guest in the wrong order end it") func reordered() throws {
-    var held: [UInt8]?
-    var count = 0
-    let table = try run(toGuest: { number, bytes in
-      guard number == 1 else { return [bytes] }
-      count += 1
-      // The two reveals of the others.
-      if count == 5 {
-        held = bytes
-        return []
-      }
-      defer { held = nil }
-      return held.map { [bytes, $0] } ?? [bytes]
-    })
-    #expect(table.failure(table.ids[1]) == .malformed(.invalidValue(field: "frame")))
-    #expect(table.openerCards == nil)
-  }
-
-  @Test("a message that is cut off never counts") func truncated() throws {
-    for cut in 0..<8 {
-      var count = 0
-      let table = try run(toGuest: { number, bytes in
-        guard number == 0 else { return [bytes] }
-        count += 1
-        if count < cut + 1 { return [bytes] }
-        return count == cut + 1 ? [Array(bytes.dropLast())] : []
-      })
-      #expect(table.cards(table.ids[0]) == nil)
-    }
-  }
-
-  @Test("lengths outside the limits are refused before their bytes come") func lengths() throws {
-    let table = try Table(opener: Person("opener"))
-    for length in [[0, 0], [0, 129], [255, 255]] as [[UInt8]] {
-      let (id, _) = try #require(table.opener.connected(at: .zero))
-      table.take(table.opener.receive(length, from: id, at: .zero))
-      #expect(table.hungUp(id))
-    }
-    let guest = try GatheringGuest(
-      code: mapleHarbor(), card: Person("guest").card, identity: Identity.generate(), at: .zero)
-    guard
-      case .failed(.malformed(.limitExceeded(field: "frame", limit: 128)))? = guest.receive([1, 0], at: .zero).first
-    else {
-      Issue.record("a frame of 256 bytes in the clear")
-      return
-    }
-  }
-
-  @Test("whatever single bit changes on the way, nobody ends with another list than the others") func flipped() throws {
-    for seed in 0..<120 {
-      var place = 0
-      let target = seed * 37
-      let flip: (Int, [UInt8]) -> [[UInt8]] = { _, bytes in
-        defer { place += bytes.count }
-        guard (place..<(place + bytes.count)).contains(target) else { return [bytes] }
-        var changed = bytes
-        changed[target - place] ^= UInt8(1 << (seed % 8))
-        return [changed]
-      }
-      let table = try run(toGuest: flip, toOpener: flip)
-      var results = table.ids.compactMap { id in table.cards(id).map { _ in table.list(id) } }
-      if table.openerCards != nil { results.append(table.openerList) }
-      #expect(Set(results.map { $0?.cards }).count <= 1)
-      #expect(Set(results.map { $0?.check }).count <= 1)
-      // The whole run is shorter than the farthest place.
-      if target < place { #expect(table.openerCards == nil || table.ids.contains { table.cards($0) == nil }) }
-    }
-  }
-
-  @Test("each message is read back as it was written, and no byte more or fewer is taken") func coding() throws {
-    let person = try Person("somebody")
-    let digest = try Digest([UInt8](repeating: 1, count: 32))
-    let bytes = [UInt8](repeating: 2, count: 32)
-    let long = bytes + bytes
-    let reveal = Reveal(card: person.card, subkey: bytes)
-    let messages: [GatheringMessage] = [
-      .greeting(number: 99, opening: bytes, nonce: bytes), .hello(nonce: bytes, share: bytes, commitment: digest),
-      .answer(share: bytes, commitment: digest), .confirmation(long), .list([digest, digest]), .reveal(reveal),
-      .revealed(position: 20, reveal), .yes(long), .no, .saidYes(position: 0, long), .ended(.saidNo, position: 3),
-    ]
-    for message in messages {
-      let encoded = try message.encoded()
-      #expect(try GatheringMessage.decode(encoded, limit: 4096) == message)
-      #expect(throws: WireError.self) { try GatheringMessage.decode(encoded + [0], limit: 4096) }
-      #expect(throws: WireError.self) { try GatheringMessage.decode(Array(encoded.dropLast()), limit: 4096) }
-    }
-    for refused in [[], [0], [5], [23], [22, 7, 0], [22, 1, 21], [16, 1] + bytes, [16, 22], [1, 2]] as [[UInt8]] {
-      #expect(throws: WireError.self) { try GatheringMessage.decode(refused, limit: 4096) }
-    }
   }
 }

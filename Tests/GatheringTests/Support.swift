@@ -53,16 +53,18 @@ final class Table {
   /// Somebody connects and types `code`, by default the right one. Nil if the opener doesn't want it.
   @discardableResult func come(_ person: Person, code: String? = nil) throws -> GatheringOpener.ID? {
     let read = try GatheringCode(reading: code ?? opener.code.text)
-    guard let (id, actions) = opener.connected(at: now) else { return nil }
-    ids.append(id)
-    guests[id] = try GatheringGuest(code: read, card: person.card, identity: person.identity, at: now)
+    let (id, actions) = opener.connected(at: now)
+    if let id {
+      ids.append(id)
+      guests[id] = try GatheringGuest(code: read, card: person.card, identity: person.identity, at: now)
+    }
     take(actions)
     return id
   }
 
   func close() { take(opener.close(at: now)) }
-  func openerSays(_ yes: Bool) { take(opener.say(yes)) }
-  func says(_ id: GatheringOpener.ID, _ yes: Bool) { take(guests[id]?.say(yes) ?? [], of: id) }
+  func openerSays(_ yes: Bool) { take(opener.say(yes, at: now)) }
+  func says(_ id: GatheringOpener.ID, _ yes: Bool) { take(guests[id]?.say(yes, at: now) ?? [], of: id) }
   func leaves(_ id: GatheringOpener.ID) { take(opener.lost(id)) }
 
   func pass(_ time: Duration) {
@@ -221,7 +223,8 @@ final class RawGuest {
   /// Gets in with a commitment to `reveal`.
   init(_ opener: GatheringOpener, committedTo reveal: Reveal) throws {
     self.opener = opener
-    guard let (id, greeting) = opener.connected(at: .zero) else { throw RawOpener.Unexpected() }
+    let (connection, greeting) = opener.connected(at: .zero)
+    guard let id = connection else { throw RawOpener.Unexpected() }
     self.id = id
     take(greeting)
     guard case .greeting(let number, let opening, let nonce)? = try frames.next() else { throw RawOpener.Unexpected() }
@@ -240,9 +243,9 @@ final class RawGuest {
     try frames.seal(keys, .initiator)
   }
 
-  func say(_ message: GatheringMessage) throws {
-    take(opener.receive(try frames.frame(message), from: id, at: .zero))
-  }
+  func say(_ message: GatheringMessage) throws { deliver(try frames.frame(message)) }
+
+  func deliver(_ bytes: [UInt8]) { take(opener.receive(bytes, from: id, at: .zero)) }
 
   func take(_ more: [GatheringOpener.Action]) {
     for action in more {

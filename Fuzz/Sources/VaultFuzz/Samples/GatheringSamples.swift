@@ -14,11 +14,11 @@ enum GatheringSamples {
           "valid-greeting": [1, 1, 0, 7] + many(1, 64), "valid-hello": [2] + many(1, 96),
           "valid-answer": [3] + many(1, 64), "valid-confirmation": [4] + many(1, 64),
           "valid-list": [16, 2] + many(1, 64), "valid-yes": [19] + many(1, 64), "valid-no": [20],
-          "valid-said-yes": [21, 20] + many(1, 64), "valid-ended": [22, 6, 0],
+          "valid-said-yes": [21, 20] + many(1, 64), "valid-ended": [22, 7, 0, 0],
           "other-version": [1, 2, 0, 7] + many(1, 64), "number-zero": [1, 1, 0, 0] + many(1, 64),
           "number-too-large": [1, 1, 0, 100] + many(1, 64), "list-of-one": [16, 1] + many(1, 32),
           "list-too-long": [16, 22] + many(1, 704), "list-truncated": [16, 3] + many(1, 64),
-          "unknown-message": [23], "unknown-reason": [22, 7, 0], "position-too-large": [21, 21] + many(1, 64),
+          "unknown-message": [23], "unknown-reason": [22, 8, 0, 0], "position-too-large": [21, 21] + many(1, 64),
           "no-with-more": [20, 0], "reveal-without-card": [17, 0, 0] + many(1, 32), "empty": [],
         ])
       + Sample.of(

@@ -99,7 +99,11 @@ enum GatheringTargets {
     while tape.hasMore {
       switch tape.byte() % 12 {
       case 0 where guests.count < cards.count - 1:
-        guard let (id, actions) = opener.connected(at: now) else { continue }
+        let (id, actions) = opener.connected(at: now)
+        guard let id else {
+          take(actions)
+          continue
+        }
         let person = guests.count + 1
         let code = try GatheringCode(reading: opener.code.text)
         let guest = try GatheringGuest(
@@ -116,10 +120,10 @@ enum GatheringTargets {
         let more = tape.bytes(upTo: 300)
         deliver { $0 += more }
       case 7: take(opener.close(at: now))
-      case 8: take(opener.say(tape.flag()))
+      case 8: take(opener.say(tape.flag(), at: now))
       case 9:
         let place = tape.number(below: 4)
-        if guests.indices.contains(place) { take(guests[place].guest.say(tape.flag()), of: place) }
+        if guests.indices.contains(place) { take(guests[place].guest.say(tape.flag(), at: now), of: place) }
       case 10:
         now += .seconds(Int(tape.byte()))
         take(opener.tick(at: now))
@@ -166,7 +170,7 @@ enum GatheringTargets {
           position: tape.byte() % 3, Reveal(card: cards[Int(tape.byte()) % cards.count], subkey: subkey))
       case 2: message = .saidYes(position: tape.byte() % 3, tape.bytes(exactly: 64))
       case 3:
-        take(guest.say(tape.flag()))
+        take(guest.say(tape.flag(), at: .zero))
         continue
       default:
         guard let read = try? GatheringMessage.decode(tape.bytes(upTo: 4096), limit: 4096) else { continue }
@@ -180,7 +184,8 @@ enum GatheringTargets {
   private static func deceiveOpener(_ bytes: [UInt8]) throws {
     var tape = Tape(bytes)
     let opener = try opener()
-    guard let (id, greeting) = opener.connected(at: .zero) else { violated("an opening takes a guest") }
+    let (connection, greeting) = opener.connected(at: .zero)
+    guard let id = connection else { violated("an opening takes a guest") }
     var frames = GatheringFrames()
     func take(_ actions: [GatheringOpener.Action]) {
       for case .send(let bytes, id) in actions { frames.append(bytes) }
@@ -207,7 +212,7 @@ enum GatheringTargets {
         take(opener.close(at: .zero))
         continue
       case 3:
-        take(opener.say(tape.flag()))
+        take(opener.say(tape.flag(), at: .zero))
         continue
       default:
         guard let read = try? GatheringMessage.decode(tape.bytes(upTo: 4096), limit: 4096) else { continue }
