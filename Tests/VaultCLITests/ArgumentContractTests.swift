@@ -316,6 +316,7 @@ struct ArgumentContractTests {
     case let command as any OpenedCommand: (command.global, command.unlock)
     case let command as IdentityCommand: (command.global, command.unlock)
     case let command as InitCommand: (command.global, command.unlock)
+    case let command as StatusCommand: (command.global, command.unlock)
     case let command as ScanCommand: (command.global, command.unlock)
     case let command as DaemonCommand: (command.global, command.unlock)
     case let command as UnlockCommand: (command.global, command.unlock)
