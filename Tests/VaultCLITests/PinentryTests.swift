@@ -129,7 +129,9 @@ struct PinentryTests {
 
   @Test(arguments: [
     ("echo OK; exec sleep 60", 500 as Int64, "in time"), ("exec yes '#'", 60_000, "too long"),
-    ("echo OK; head -c 2000 /dev/zero | tr '\\0' x; cat >/dev/null", 60_000, "too long"), ("exit 3", 60_000, "makes no sense"), ("echo OK; exec 0<&-; sleep 1", 60_000, "can't ask"),
+    ("echo OK; head -c 2000 /dev/zero | tr '\\0' x; cat >/dev/null", 60_000, "too long"),
+    ("exit 3", 60_000, "makes no sense"),
+    ("echo OK; exec 0<&-; sleep 1", 60_000, "can't ask"),
   ])
   func aProgramThatSaysNothingOrTooMuchIsLeft(script: String, patience: Int64, words: String) throws {
     let folder = Shell.folder()

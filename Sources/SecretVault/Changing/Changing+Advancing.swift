@@ -251,7 +251,8 @@ extension Changing {
     guard let circle = try circles.circle(of: id) else { return }
     let own = try circles.ownEpochs(id)
     // Held: this device is READY in it.
-    guard own.count > 1, let complete = try circles.held(circle).last(where: { $0.holders != nil && circle.isComplete($0) }),
+    guard own.count > 1,
+      let complete = try circles.held(circle).last(where: { $0.holders != nil && circle.isComplete($0) }),
       let change = circle.changes[complete.digest], own.contains(where: { $0 < complete.number }),
       try hasAgreed(to: change, of: id)
     else { return }
@@ -314,7 +315,8 @@ extension Changing {
     let own = try circles.ownEpochs(circle.header.id)
     if circle.open[digest] != nil {
       // What this device can't deal for, whatever its user says, is nothing to ask: a later change may have overtaken it.
-      return try circles.held(circle).contains { $0.digest == proposal.parent } && mistake(proposal, digest, circle) == nil
+      return try circles.held(circle).contains { $0.digest == proposal.parent }
+        && mistake(proposal, digest, circle) == nil
     }
     return own.contains(proposal.number) && own.contains { $0 < proposal.number }
   }

@@ -220,7 +220,8 @@ package final class Circles: Room {
   func share(of epoch: Epoch) throws -> HeldShare? {
     guard let stored = try database.share(ofSecret: epoch.secret, epoch: Int64(epoch.number)) else { return nil }
     let held = try HeldShare(index: stored.index, record: stored.bytes, of: epoch.secret.description)
-    do throws(ShamirError) { try held.share.verify(against: epoch.commitments) } catch .invalidShares { return nil } catch {
+    do throws(ShamirError) { try held.share.verify(against: epoch.commitments) } catch {
+      if case .invalidShares = error { return nil }
       throw error
     }
     return held

@@ -111,7 +111,8 @@ struct DaemonCommand: AsyncParsableCommand, UnlockingCommand {
   ) async throws {
     if ble { _ = try vault.core.set(SettingKey.ble.rawValue, to: SettingKey.on) }
     let daemon = Daemon(
-      vault, composition.folders, presence, after: locked, at: listen.flatMap { ListenTarget($0) }, by: composition.local,
+      vault, composition.folders, presence, after: locked, at: listen.flatMap { ListenTarget($0) },
+      by: composition.local,
       log: composition.environment.log, patience: Self.patience
     ) { [console = global.console] place in
       let lines = [place.map { "listening on \($0)" } ?? "not listening"]
