@@ -122,7 +122,9 @@ enum Main {
       return ExitCodes.usage
     default:
       guard let error = VaultError(known: error) else { break }
-      if !isOfGoneReader(error) { console.error(error) }
+      // In JSON the reason has all that a reader needs.
+      let list = console.json ? [] : FailedRecoveryText.lines(of: error, verbose: console.verbose)
+      if !isOfGoneReader(error) { console.error(error, list: list) }
       return ExitCodes.code(of: error.code)
     }
     if Root.exitCode(for: error) == .success {

@@ -41,7 +41,7 @@ struct HelpExampleTests {
   /// Questions, and what is typed then.
   private static let answers: [(question: String, answer: String)] = [
     (" Type yes to go on: ", "yes\n"), ("]: ", "1\n"), ("(may be empty): ", "\n"), ("this secret: ", "open sesame\n"),
-    ("to confirm: ", "open sesame\n"), ("New passphrase: ", "open sesame\n"), ("\nPassphrase: ", "open sesame\n"),
+    ("to confirm: ", "open sesame\n"), ("New passphrase: ", "open sesame\n"), ("Passphrase: ", "open sesame\n"),
     ("Name: ", "Dr. Who\n"),
   ]
 

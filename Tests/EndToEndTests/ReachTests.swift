@@ -19,7 +19,7 @@ struct ReachTests {
       #expect(try outcome.json()["listensNowhere"].strings == ["carol", "dave"])
       let before = try await alice.succeed("info", "note")
       #expect(before.output.contains(/nobody can call: +carol and dave/), "\(before)")
-      #expect(before.output.contains(/last check: +never; 'vault check' asks the holders/), "\(before)")
+      #expect(before.output.contains(/last check: +not yet; 'vault check' asks the holders/), "\(before)")
       let check = try await alice.run("check", "note")
       #expect(check.output.contains("nobody can call on carol and dave: no address is known here"), "\(check)")
       let after = try await alice.succeed("info", "note", "--json").json()

@@ -55,8 +55,6 @@ struct Console: Sendable {
 
   /// What went wrong, then what to do: a line each. A list belongs to the reason, one line an entry.
   func error(_ error: VaultError, list: [String] = []) {
-    // In JSON the reason has all that a reader needs.
-    let list = json ? list : list + FailedRecoveryText.lines(of: error, verbose: verbose)
     for line in Self.lines(of: error, list: list, json: json) { Self.complain(line) }
   }
 
