@@ -32,7 +32,7 @@ enum TextTargets {
       case .carryFairShare: require(value == "off" || SettingKey.fairShare(value) != nil, "a share that is fair")
       case .keepFree:
         require(value == SettingKey.automatic || SettingKey.byteCount(value) != nil, "a number of bytes, or none named")
-      case .introductions, .tellHolders, .confirmSharing, .ble, .pigeonsOnly, .readReceipts, .carry:
+      case .introductions, .tellHolders, .confirmSharing, .lan, .ble, .pigeonsOnly, .readReceipts, .carry:
         require(value == "on" || value == "off", "yes or no")
       case .confirmTime:
         let time = DurationText.milliseconds(value)

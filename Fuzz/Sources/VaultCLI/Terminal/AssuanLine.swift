@@ -1,0 +1,1 @@
+../../../../Sources/VaultCLI/Terminal/AssuanLine.swift
