@@ -33,7 +33,7 @@ function codes(text,    parts, count, i) {
   print ".El"
 }
 
-function paragraph(    first) {
+function paragraph() {
   if (held == "") return
   if (held ~ /^Examples?:/) examples = held
   else if (held ~ /^Exit codes?:/) exits = held

@@ -12,20 +12,8 @@ import VaultStore
 
 @Suite("The daemon as a whole", .timeLimit(.minutes(5)))
 struct DaemonTests {
-  private static let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-
   /// A vault in a folder, and its folders.
-  private func vault(in folder: TestFolder) throws -> (Vault, VaultFolders) {
-    let clock = TestClock()
-    let environment = VaultEnvironment(
-      now: { clock.now }, monotonic: { clock.monotonic }, sleep: { try await clock.sleep(for: $0) },
-      log: Self.log,
-      connect: { (_) async throws(TransportError) in throw .unreachable("no network") })
-    let folders = VaultFolders(home: folder.path)
-    let vault = try Vault.create(
-      at: folders, label: "Ada", addresses: [], passphrase: nil, environment: environment)
-    return (vault, folders)
-  }
+  private func vault(in folder: TestFolder) throws -> (Vault, VaultFolders) { (try folder.makeVault(), folder.folders) }
 
   private func presence(_ folders: VaultFolders) throws -> DaemonPresence {
     let presence = DaemonPresence(folders)
@@ -42,7 +30,7 @@ struct DaemonTests {
     let (places, listening) = AsyncStream.makeStream(of: String?.self)
     let daemon = Daemon(
       vault, folders, try presence(folders), at: .at(host: "127.0.0.1", port: 0), by: LocalDialler(now: { 0 }),
-      log: Self.log, patience: 60
+      log: TestFolder.log, patience: 60
     ) { listening.yield($0) }
     let running = Task { try await daemon.run() }
     for await place in places {
@@ -64,7 +52,7 @@ struct DaemonTests {
     let (vault, folders) = try vault(in: folder)
     defer { vault.close() }
     let daemon = Daemon(
-      vault, folders, try presence(folders), at: .off, by: LocalDialler(now: { 0 }), log: Self.log, patience: 60
+      vault, folders, try presence(folders), at: .off, by: LocalDialler(now: { 0 }), log: TestFolder.log, patience: 60
     ) { place in
       #expect(place == nil)
       throw VaultError(.inputOutput, "nobody reads")

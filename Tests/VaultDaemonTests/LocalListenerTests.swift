@@ -30,18 +30,9 @@ struct LocalListenerTests {
     }
   }
 
-  private static let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-
+  /// Before a look at settings that have changed no time passes.
   private func vault(below folder: TestFolder) throws -> Vault {
-    let clock = TestClock()
-    // Before a look at settings that have changed no time passes.
-    for moment in [ChangePace.usual, ChangePace.steady] { clock.skip(moment) }
-    let environment = VaultEnvironment(
-      now: { clock.now }, monotonic: { clock.monotonic }, sleep: { try await clock.sleep(for: $0) },
-      log: Self.log,
-      connect: { (_) async throws(TransportError) in throw .unreachable("no network") })
-    let vault = try Vault.create(
-      at: VaultFolders(home: folder.path), label: "Ada", addresses: [], passphrase: nil, environment: environment)
+    let vault = try folder.makeVault(skipping: [ChangePace.usual, ChangePace.steady])
     _ = try vault.core.set("lan", to: "on")
     return vault
   }
@@ -50,10 +41,10 @@ struct LocalListenerTests {
   private func listener(
     _ vault: Vault, _ folder: TestFolder, _ names: TestNames, at places: [String]
   ) throws -> (LocalListener, DaemonPresence) {
-    let presence = DaemonPresence(VaultFolders(home: folder.path))
+    let presence = DaemonPresence(folder.folders)
     try presence.announce(listening: places)
     let dialler = LocalDialler(now: { 0 }, way: { names })
-    return (LocalListener(vault: vault, dialler: dialler, log: Self.log, presence: presence), presence)
+    return (LocalListener(vault: vault, dialler: dialler, log: TestFolder.log, presence: presence), presence)
   }
 
   @Test("it offers this hour's tag, and the port where it listens, and anew when that is another one")
@@ -91,13 +82,21 @@ struct LocalListenerTests {
     let vault = try vault(below: folder)
     defer { vault.close() }
     let names = TestNames()
-    let (listener, presence) = try listener(vault, folder, names, at: ["127.0.0.1:4721"])
+    let (listener, presence) = try listener(vault, folder, names, at: [])
     let running = Task { try await listener.run() }
     var offers = names.offers.makeAsyncIterator()
-    try presence.announce(listening: [])
+    var ends = names.ends.makeAsyncIterator()
     let next = await offers.next()
     let offer = try #require(next)
     #expect(offer == nil)
+    try presence.announce(listening: ["127.0.0.1:4721"])
+    let end: Void? = await ends.next()
+    #expect(end != nil)
+    // Had it begun to look, that would be heard first.
+    for _ in 0..<1000 { await Task.yield() }
+    try presence.announce(listening: ["0.0.0.0:4722"])
+    let then = await offers.next() ?? nil
+    #expect(then?.port == 4722)
     running.cancel()
     try await running.value
   }
@@ -117,10 +116,10 @@ struct LocalListenerTests {
     let first = await offers.next() ?? nil
     #expect(first?.port == 4721)
     _ = try vault.core.set("lan", to: "off")
-    try presence.announce(listening: ["0.0.0.0:4722"])
     var ends = names.ends.makeAsyncIterator()
     let end: Void? = await ends.next()
     #expect(end != nil)
+    try presence.announce(listening: ["0.0.0.0:4722"])
     _ = try vault.core.set("lan", to: "on")
     let second = await offers.next() ?? nil
     #expect(second?.port == 4722)

@@ -31,18 +31,9 @@ struct NearbyListenerTests {
     func scan(on adapters: [BLEAdapter], until stop: StopSignal, found: (BLESighting) -> Void) throws(BLEError) {}
   }
 
-  private static let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-
+  /// Before a look at settings that have changed no time passes.
   private func vault(below folder: TestFolder) throws -> Vault {
-    let clock = TestClock()
-    // Before a look at settings that have changed no time passes.
-    for moment in [ChangePace.usual, ChangePace.steady] { clock.skip(moment) }
-    let environment = VaultEnvironment(
-      now: { clock.now }, monotonic: { clock.monotonic }, sleep: { try await clock.sleep(for: $0) },
-      log: Self.log,
-      connect: { (_) async throws(TransportError) in throw .unreachable("no network") })
-    return try Vault.create(
-      at: VaultFolders(home: folder.path), label: "Ada", addresses: [], passphrase: nil, environment: environment)
+    try folder.makeVault(skipping: [ChangePace.usual, ChangePace.steady])
   }
 
   @Test("told to stop while it looks for its adapters, it shows nothing more", arguments: [true, false])
@@ -58,7 +49,7 @@ struct NearbyListenerTests {
     let address = try #require(BLEAddress("00:AA:01:00:00:00", .public))
     let adapter = BLEAdapter(index: 9, address: address, isOn: true, knowsLE: true, hasLE: true, isPrivate: false)
     var listener = NearbyListener(
-      vault: vault, log: Self.log, presence: DaemonPresence(VaultFolders(home: folder.path)))
+      vault: vault, log: TestFolder.log, presence: DaemonPresence(folder.folders))
     listener.find = { (_) throws(BLEError) in
       looks.yield()
       mayFind.wait()

@@ -1,4 +1,9 @@
 import Foundation
+import Logging
+import PeerAuth
+import SecretVault
+import TestTime
+import VaultStore
 
 /// A new folder of a test, which the test removes.
 struct TestFolder {
@@ -22,6 +27,20 @@ struct TestFolder {
   /// What a file holds; nothing if it isn't there.
   func contents(_ name: String) -> String {
     FileManager.default.contents(atPath: "\(path)/\(name)").map { String(decoding: $0, as: UTF8.self) } ?? ""
+  }
+
+  static let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+  var folders: VaultFolders { VaultFolders(home: path) }
+
+  /// A vault in it without a network, for which time stands still but for waits of these lengths, which are over at once.
+  func makeVault(skipping moments: [Duration] = []) throws -> Vault {
+    let clock = TestClock()
+    for moment in moments { clock.skip(moment) }
+    let environment = VaultEnvironment(
+      now: { clock.now }, monotonic: { clock.monotonic }, sleep: { try await clock.sleep(for: $0) }, log: Self.log,
+      connect: { (_) async throws(TransportError) in throw .unreachable("no network") })
+    return try Vault.create(at: folders, label: "Ada", addresses: [], passphrase: nil, environment: environment)
   }
 
   func remove() { try? FileManager.default.removeItem(atPath: path) }

@@ -49,7 +49,9 @@ package final class LocalRoom: Sendable {
         {
           state.places[oldest.key] = nil
         }
-        state.places[sighting.key] = Place(sighting: sighting, tag: tag, heardAt: state.count)
+        // Whatever else is said there isn't kept: Avahi passes on as much as somebody likes to say.
+        let place = LocalSighting(key: sighting.key, port: sighting.port, texts: [])
+        state.places[sighting.key] = Place(sighting: place, tag: tag, heardAt: state.count)
       }
       pulse.strike()
     }

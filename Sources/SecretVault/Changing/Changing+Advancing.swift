@@ -312,12 +312,12 @@ extension Changing {
 
   /// Whether this device has a share that its user may deal, or an older one that is to be erased.
   private func isConcerned(_ proposal: Proposal, _ digest: Digest, _ circle: Circle) throws -> Bool {
-    let own = try circles.ownEpochs(circle.header.id)
     if circle.open[digest] != nil {
       // What this device can't deal for, whatever its user says, is nothing to ask: a later change may have overtaken it.
       return try circles.held(circle).contains { $0.digest == proposal.parent }
         && mistake(proposal, digest, circle) == nil
     }
+    let own = try circles.ownEpochs(circle.header.id)
     return own.contains(proposal.number) && own.contains { $0 < proposal.number }
   }
 }

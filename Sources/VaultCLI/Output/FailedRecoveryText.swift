@@ -3,9 +3,6 @@ import VaultDaemon
 
 /// What goes with an error, line by line: what each holder did, or which secrets were meant.
 enum FailedRecoveryText {
-  /// Holders that could not be reached, beyond which a number stands for them.
-  static let crowd = 8
-
   static func lines(of error: VaultError, verbose: Bool) -> [String] {
     if let recovery = error.recovery { return table(recovery.holders, verbose: verbose) }
     return error.candidates.map { RecoverCommand.line($0, now: Clocks.now()) }
@@ -16,7 +13,7 @@ enum FailedRecoveryText {
     var table = TextTable("HOLDER", "RESULT")
     table.add("this device", "has its share")
     let away = holders.count { $0.state == .unreachable }
-    let isCrowd = away > crowd && !verbose
+    let isCrowd = away > Crowd.limit && !verbose
     for holder in holders where !isCrowd || holder.state != .unreachable { table.add(holder.peer, result(holder)) }
     if isCrowd { table.add("\(away) holders", "unreachable; they may hold a share (--verbose names them)") }
     return table.lines
