@@ -140,7 +140,8 @@ let package = Package(
     // What `vault` and vault-net say to each other, and the side of `vault`.
     library("NetLink", ["HTTPRequests", "Sodium", "Concurrency", "WireCodec", "XMPPRequests"]),
 
-    // Floor 4: what a vault does, and how groups reach servers.
+    // Floor 4: what a vault does, how groups reach servers, and a gathering over real connections.
+    library("GatheringRoom", ["Concurrency", "Gathering", "LocalNames", "PeerAuth"]),
     library("GroupLink", ["Grouper", "HTTPRequests", "Sodium"]),
     // Of other programs: `vault` leaves HTTP to vault-net.
     library("GrouperHTTP", ["GroupLink", "Grouper", "HTTPLink", "HTTPRequests"]),
@@ -193,7 +194,7 @@ let package = Package(
       name: "VaultCLI",
       dependencies: [
         "VaultDaemon", "SecretVault", "VaultGroups", "VaultXMPP", "Grouper", "VaultStore", "VaultProtocol", "Courier",
-        "PeerLink", "PeerAuth", "ShamirKit", "QRCode", "SealedPayload", "CallbackURL", "Sodium", "Concurrency",
+        "Gathering", "GatheringRoom", "LocalNames", "PeerLink", "PeerAuth", "ShamirKit", "QRCode", "SealedPayload", "CallbackURL", "Sodium", "Concurrency",
         "CShims", "CVersion", argumentParser, logging,
       ],
       swiftSettings: settings, linkerSettings: hardened),
@@ -230,6 +231,7 @@ let package = Package(
     tests(
       of: "VaultProtocol", ["MemoryScan", "PeerAuth", "ShamirKit", "Sodium", "WireCodec"], vectors: ["Recorded"]),
     tests(of: "Gathering", ["PeerAuth", "Sodium", "WireCodec"], vectors: ["Vectors"]),
+    tests(of: "GatheringRoom", ["Concurrency", "Gathering", "PeerAuth", "PeerLink", "Sodium", "TestTime"]),
     tests(
       of: "PeerLink",
       [

@@ -27,6 +27,7 @@ package final class GatheringGuest {
 
   private var code: GatheringCode?
   private let card: PeerCard
+  private let beaconKey: [UInt8]
   private let identity: Identity
   private let chance: GatheringChance
   private var subkey: SecretBytes?
@@ -46,15 +47,18 @@ package final class GatheringGuest {
   /// When ``tick(at:)`` is to be called, if nothing else happens before; nil once it is over.
   package private(set) var deadline: Duration?
 
-  /// Starts on a fresh stream to the opener. `card` is this device's own, signed; its beacon key stays here. Throws
+  /// Starts on a fresh stream to the opener. `card` is this device's own, signed; its beacon key is
+  /// given with its user's yes. Throws
   /// ``GatheringFailure/noName`` where nothing of its label can be seen.
   package init(
     code: consuming GatheringCode, card: PeerCard, identity: Identity, at now: Duration,
     chance: @escaping GatheringChance = { count throws(SodiumError) in try SecretBytes(random: count) }
   ) throws(GatheringFailure) {
     guard card.hasVisibleName else { throw .noName }
+    guard let beaconKey = card.beaconKey else { throw .malformed(.invalidValue(field: "beacon key")) }
     self.code = consume code
     self.card = card.published
+    self.beaconKey = beaconKey
     self.identity = identity
     self.chance = chance
     started = now
@@ -98,8 +102,8 @@ package final class GatheringGuest {
         actions.append(.send(try frames.frame(.no)))
         return actions + fail(.saidNo(comparison.participant(own)))
       }
-      guard let signature = try self.comparison?.agree(identity) else { return actions }
-      actions.append(.send(try frames.frame(.yes(signature))))
+      guard let yes = try self.comparison?.agree(identity, beaconKey) else { return actions }
+      actions.append(.send(try frames.frame(.yes(yes))))
       finishIfAgreed(&actions)
     } catch { actions += fail(error) }
     return actions
@@ -130,8 +134,8 @@ package final class GatheringGuest {
       self.comparison = comparison
       actions.append(.compare(comparison.list))
       go(to: .comparison, until: now + GatheringTimes.comparison + GatheringTimes.step)
-    case (.comparison, .saidYes(let position, let signature)):
-      do throws(GatheringFailure) { try comparison?.take(signature, at: Int(position)) } catch { throw passedOn(error) }
+    case (.comparison, .saidYes(let position, let yes)):
+      do throws(GatheringFailure) { try comparison?.take(yes, at: Int(position)) } catch { throw passedOn(error) }
       guard let comparison else { return }
       actions.append(.agreed(comparison.participant(Int(position))))
       finishIfAgreed(&actions)

@@ -11,7 +11,7 @@ enum GatheringMessage: Hashable, WireValue {
   /// Most bytes of a message in the clear.
   static let clearLimit = 128
   /// Bytes of whatever a user says, and of an end, before it is sealed: zeros are put behind it.
-  static let wordByteCount = 2 + Ed25519.signatureByteCount
+  static let wordByteCount = 2 + Yes.byteCount
   /// The same of what is revealed. No message is longer.
   static let sealedLimit = 4 + PeerCard.byteLimit + Reveal.subkeyByteCount
 
@@ -29,12 +29,12 @@ enum GatheringMessage: Hashable, WireValue {
   case reveal(Reveal)
   /// The opener passes on what a participant, or itself, has revealed.
   case revealed(position: UInt8, Reveal)
-  /// A guest's user says yes: a signature by the card's own key.
-  case yes([UInt8])
+  /// A guest's user says yes.
+  case yes(Yes)
   /// A guest's user says no.
   case no
   /// A participant's yes, passed on.
-  case saidYes(position: UInt8, [UInt8])
+  case saidYes(position: UInt8, Yes)
   /// The opener ends it for all; `position` says whose doing it is, 0 also where nobody's; `other` is 0 but where it is
   /// one of two.
   case ended(GatheringEnd, position: UInt8, other: UInt8)
@@ -77,14 +77,14 @@ enum GatheringMessage: Hashable, WireValue {
       try writer.u8(Kind.revealed.rawValue)
       try writer.u8(position)
       try reveal.encode(into: &writer)
-    case .yes(let signature):
+    case .yes(let yes):
       try writer.u8(Kind.yes.rawValue)
-      try writer.bytes(signature)
+      try yes.encode(into: &writer)
     case .no: try writer.u8(Kind.no.rawValue)
-    case .saidYes(let position, let signature):
+    case .saidYes(let position, let yes):
       try writer.u8(Kind.saidYes.rawValue)
       try writer.u8(position)
-      try writer.bytes(signature)
+      try yes.encode(into: &writer)
     case .ended(let reason, let position, let other):
       try writer.u8(Kind.ended.rawValue)
       try writer.u8(reason.rawValue)
@@ -119,11 +119,9 @@ enum GatheringMessage: Hashable, WireValue {
       self = .list(commitments)
     case .reveal: self = .reveal(try Reveal(from: &reader))
     case .revealed: self = .revealed(position: try position(from: &reader), try Reveal(from: &reader))
-    case .yes: self = .yes(try reader.bytes(Ed25519.signatureByteCount, "signature"))
+    case .yes: self = .yes(try Yes(from: &reader))
     case .no: self = .no
-    case .saidYes:
-      self = .saidYes(
-        position: try position(from: &reader), try reader.bytes(Ed25519.signatureByteCount, "signature"))
+    case .saidYes: self = .saidYes(position: try position(from: &reader), try Yes(from: &reader))
     case .ended:
       self = .ended(
         try reader.choice("reason"), position: try position(from: &reader), other: try position(from: &reader))
@@ -199,6 +197,31 @@ struct Reveal: Hashable, WireValue {
     card = try PeerCard.decode(encoded, limit: PeerCard.byteLimit)
     guard card.beaconKey == nil, card.signature != nil else { throw .invalidValue(field: "card") }
     subkey = try reader.bytes(Self.subkeyByteCount, "subkey")
+  }
+}
+
+/// What a participant says whose user has found everything right: only then others get to know by what this device is
+/// recognised on a network or in the air.
+struct Yes: Hashable, WireValue {
+  static let byteCount = Ed25519.signatureByteCount + PeerCard.beaconKeyByteCount
+
+  /// By the card's own key, over the transcript, the position and the beacon key.
+  let signature: [UInt8]
+  let beaconKey: [UInt8]
+
+  init(signature: [UInt8], beaconKey: [UInt8]) {
+    self.signature = signature
+    self.beaconKey = beaconKey
+  }
+
+  func encode(into writer: inout Writer) throws(WireError) {
+    try writer.bytes(signature)
+    try writer.bytes(beaconKey)
+  }
+
+  init(from reader: inout Reader) throws(WireError) {
+    signature = try reader.bytes(Ed25519.signatureByteCount, "signature")
+    beaconKey = try reader.bytes(PeerCard.beaconKeyByteCount, "beacon key")
   }
 }
 

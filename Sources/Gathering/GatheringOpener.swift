@@ -40,6 +40,7 @@ package final class GatheringOpener {
 
   package let code: GatheringCode
   private let card: PeerCard
+  private let beaconKey: [UInt8]
   private let identity: Identity
   private let chance: GatheringChance
   private let opening: [UInt8]
@@ -56,14 +57,17 @@ package final class GatheringOpener {
   private var roll: Roll?
   private var comparison: Comparison?
 
-  /// Opens, and draws the code. `card` is this device's own, signed; its beacon key stays here. Throws
+  /// Opens, and draws the code. `card` is this device's own, signed; its beacon key is
+  /// given with its user's yes. Throws
   /// ``GatheringFailure/noName`` where nothing of its label can be seen.
   package init(
     card: PeerCard, identity: Identity, at now: Duration,
     chance: @escaping GatheringChance = { count throws(SodiumError) in try SecretBytes(random: count) }
   ) throws(GatheringFailure) {
     guard card.hasVisibleName else { throw .noName }
+    guard let beaconKey = card.beaconKey else { throw .malformed(.invalidValue(field: "beacon key")) }
     self.card = card.published
+    self.beaconKey = beaconKey
     self.identity = identity
     self.chance = chance
     code = try gathering(GatheringCode(chance: chance(GatheringCode.chanceByteCount)))
@@ -145,8 +149,8 @@ package final class GatheringOpener {
     guard stage == .comparison, let comparison, !comparison.isAnswered else { return actions }
     guard isSame else { return actions + end(.saidNo(comparison.participant(0))) }
     do throws(GatheringFailure) {
-      guard let signature = try self.comparison?.agree(identity) else { return actions }
-      try tell(.saidYes(position: 0, signature), &actions)
+      guard let yes = try self.comparison?.agree(identity, beaconKey) else { return actions }
+      try tell(.saidYes(position: 0, yes), &actions)
       finishIfAgreed(&actions)
     } catch { actions += end(error) }
     return actions
@@ -183,12 +187,12 @@ package final class GatheringOpener {
     case (.reveals, .joined, .reveal(let reveal)):
       try roll?.add(reveal, at: position(id))
       if let roll, roll.isComplete { try show(roll, at: now, &actions) }
-    case (.comparison, .joined, .yes(let signature)):
+    case (.comparison, .joined, .yes(let yes)):
       let position = position(id)
-      try comparison?.take(signature, at: position)
+      try comparison?.take(yes, at: position)
       guard let comparison else { return }
       actions.append(.agreed(comparison.participant(position)))
-      try tell(.saidYes(position: UInt8(clamping: position), signature), but: id, &actions)
+      try tell(.saidYes(position: UInt8(clamping: position), yes), but: id, &actions)
       finishIfAgreed(&actions)
     case (.comparison, .joined, .no):
       actions += end(.saidNo(comparison?.participant(position(id)) ?? .opener))

@@ -89,7 +89,8 @@ struct Roll {
 struct Comparison {
   let list: GatheringList
   private let transcript: Digest
-  private var agreed: Set<Int> = []
+  /// Who has said yes, and the beacon keys.
+  private var agreed: [Int: [UInt8]] = [:]
 
   init(_ roll: Roll, own: Int) throws(GatheringFailure) {
     transcript = try roll.transcript()
@@ -101,10 +102,15 @@ struct Comparison {
   var isAgreed: Bool { agreed.count == list.cards.count }
 
   /// Whether this device has said yes.
-  var isAnswered: Bool { agreed.contains(list.own) }
+  var isAnswered: Bool { agreed[list.own] != nil }
 
-  /// The cards of all others.
-  var others: [PeerCard] { list.cards.indices.filter { $0 != list.own }.map { list.cards[$0] } }
+  /// The cards of all others, with the beacon keys of those who have said yes.
+  var others: [PeerCard] {
+    list.cards.indices.filter { $0 != list.own }.map { position in
+      let card = list.cards[position]
+      return agreed[position].flatMap { try? card.recognisable(by: $0) } ?? card
+    }
+  }
 
   /// Who at a position.
   func participant(_ position: Int) -> GatheringParticipant {
@@ -113,29 +119,32 @@ struct Comparison {
   }
 
   /// What whoever says yes signs: a yes is to this very list, and only who has the card's signing key can say it.
-  func signedDigest(_ position: Int) throws(SodiumError) -> Digest {
+  func signedDigest(_ position: Int, _ beaconKey: [UInt8]) throws(SodiumError) -> Digest {
     var hash = try DomainHash("vault/gathering-yes/v1")
     hash.append(transcript)
     hash.append(UInt64(position))
+    hash.append(beaconKey)
     return hash.digest()
   }
 
   /// This device's own yes; nil if it was said already.
-  mutating func agree(_ identity: Identity) throws(GatheringFailure) -> [UInt8]? {
-    guard agreed.insert(list.own).inserted else { return nil }
-    return try gathering(identity.sign(signedDigest(list.own)))
+  mutating func agree(_ identity: Identity, _ beaconKey: [UInt8]) throws(GatheringFailure) -> Yes? {
+    guard agreed.updateValue(beaconKey, forKey: list.own) == nil else { return nil }
+    return Yes(
+      signature: try gathering(identity.sign(signedDigest(list.own, beaconKey))), beaconKey: beaconKey)
   }
 
   /// Takes somebody else's yes. A wrong, own or second one breaks the rules.
-  mutating func take(_ signature: [UInt8], at position: Int) throws(GatheringFailure) {
-    guard list.cards.indices.contains(position), position != list.own, !agreed.contains(position) else {
+  mutating func take(_ yes: Yes, at position: Int) throws(GatheringFailure) {
+    guard list.cards.indices.contains(position), position != list.own, agreed[position] == nil else {
       throw .brokeRules(participant(position))
     }
     do throws(SodiumError) {
-      try Ed25519.verify(signature, of: try signedDigest(position), by: list.cards[position].keys.signing)
+      try Ed25519.verify(
+        yes.signature, of: try signedDigest(position, yes.beaconKey), by: list.cards[position].keys.signing)
     } catch .verificationFailed {
       throw .brokeRules(participant(position))
     } catch { throw .sodium(error) }
-    agreed.insert(position)
+    agreed[position] = yes.beaconKey
   }
 }

@@ -52,6 +52,12 @@ public struct PeerCard: WireValue, Hashable, Sendable {
   /// The same card without its beacon key: what may be published. The signature stays valid.
   package var published: PeerCard { with(beaconKey: nil, signature) }
 
+  /// The same card with a beacon key that came beside it. Throws ``CardError/invalidBeaconKey`` of another length.
+  package func recognisable(by beaconKey: [UInt8]) throws(CardError) -> PeerCard {
+    guard beaconKey.count == Self.beaconKeyByteCount else { throw .invalidBeaconKey }
+    return with(beaconKey: beaconKey, signature)
+  }
+
   func signed(with signature: [UInt8]) -> PeerCard { with(beaconKey: beaconKey, signature) }
 
   /// The same card without its signature, for a QR code.

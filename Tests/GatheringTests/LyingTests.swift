@@ -99,8 +99,8 @@ import Testing
     #expect(try #require(first.list).check != (try #require(second.list)).check)
     // A yes to the one list is none to the other.
     second.take(second.guest.say(true, at: .zero))
-    guard case .yes(let signature)? = try second.frames.next() else { throw RawOpener.Unexpected() }
-    try first.say(.saidYes(position: 2, signature))
+    guard case .yes(let yes)? = try second.frames.next() else { throw RawOpener.Unexpected() }
+    try first.say(.saidYes(position: 2, yes))
     #expect(first.failure == .brokeRules(GatheringParticipant(position: 0, label: "liar")))
   }
 
@@ -146,16 +146,18 @@ import Testing
     }
   }
 
+  private static let beacon = [UInt8](repeating: 8, count: 16)
+
   /// What whoever is at a position signs to say yes to a list of these.
-  private func digest(_ entries: [Reveal], _ commitments: [Digest], _ position: Int, of opening: [UInt8]) throws
-    -> Digest
-  {
+  private func digest(
+    _ entries: [Reveal], _ commitments: [Digest], _ position: Int, of opening: [UInt8], _ beaconKey: [UInt8] = beacon
+  ) throws -> Digest {
     var roll = try Roll(opening: opening, commitments: commitments)
     for (place, reveal) in entries.enumerated() { try roll.add(reveal, at: place) }
-    return try Comparison(roll, own: 0).signedDigest(position)
+    return try Comparison(roll, own: 0).signedDigest(position, beaconKey)
   }
 
-  @Test("a yes holds with the card's own key and for its own position only", arguments: 0..<4)
+  @Test("a yes holds with the card's own key, for its own position and beacon key only", arguments: 0..<5)
   func forgedYes(which: Int) throws {
     let (liar, owner, victim) = (try Person("liar"), try Person("owner"), try Person("victim"))
     let (opener, third) = (try made(liar, 1), try made(owner, 2))
@@ -166,8 +168,9 @@ import Testing
     raw.take(raw.guest.say(true, at: .zero))
     let entries = [opener.reveal, own, third.reveal]
     let commitments = [opener.commitment, try #require(raw.guestCommitment), third.commitment]
-    func signed(_ person: Person, _ position: Int) throws -> [UInt8] {
-      try person.identity.sign(digest(entries, commitments, position, of: opening))
+    func signed(_ person: Person, _ position: Int, _ key: [UInt8] = Self.beacon) throws -> Yes {
+      let signature = try person.identity.sign(digest(entries, commitments, position, of: opening))
+      return Yes(signature: signature, beaconKey: key)
     }
     try raw.say(.saidYes(position: 0, signed(liar, 0)))
     #expect(raw.failure == nil)
@@ -176,6 +179,7 @@ import Testing
       case 0: try signed(owner, 2)
       case 1: try signed(liar, 2)
       case 2: try signed(owner, 0)
+      case 3: try signed(owner, 2, [UInt8](repeating: 9, count: 16))
       default: try signed(owner, 1)
       }
     try raw.say(.saidYes(position: 2, yes))
@@ -187,7 +191,7 @@ import Testing
     let opener = try made(Person("liar"), 1)
     for code in ["7-maple-harbor", "7-maple-maple"] {
       let person = try Person("guest")
-      let guest = try GatheringGuest(code: mapleHarbor(), card: person.card, identity: person.identity, at: .zero)
+      let guest = try GatheringGuest(code: mapleHarbor(), card: person.own, identity: person.identity, at: .zero)
       var frames = GatheringFrames()
       func say(_ message: GatheringMessage) throws -> [GatheringGuest.Action] {
         let actions = guest.receive(try frames.frame(message), at: .zero)
@@ -225,7 +229,7 @@ import Testing
     let opener = try made(Person("liar"), 1)
     for share in badShares {
       let person = try Person("guest")
-      let guest = try GatheringGuest(code: mapleHarbor(), card: person.card, identity: person.identity, at: .zero)
+      let guest = try GatheringGuest(code: mapleHarbor(), card: person.own, identity: person.identity, at: .zero)
       var frames = GatheringFrames()
       let nonce = [UInt8](repeating: 1, count: 32)
       _ = guest.receive(try frames.frame(.greeting(number: 7, opening: opening, nonce: nonce)), at: .zero)
@@ -241,7 +245,7 @@ import Testing
   @Test("an opener takes no neutral or invalid share, hangs up without an answer, and counts no wrong code")
   func badShareOfGuest() throws {
     let person = try Person("opener")
-    let gathering = try GatheringOpener(card: person.card, identity: person.identity, at: .zero)
+    let gathering = try GatheringOpener(card: person.own, identity: person.identity, at: .zero)
     for share in badShares + badShares {
       let id = try #require(gathering.connected(at: .zero).id)
       var frames = GatheringFrames()
@@ -258,7 +262,7 @@ import Testing
 
   @Test("a guest's own words, sent back to it, let nobody in") func reflected() throws {
     let guest = try GatheringGuest(
-      code: mapleHarbor(), card: Person("guest").card, identity: Identity.generate(), at: .zero)
+      code: mapleHarbor(), card: Person("guest").own, identity: Identity.generate(), at: .zero)
     var frames = GatheringFrames()
     let sent = guest.receive(
       try frames.frame(.greeting(number: 7, opening: opening, nonce: [UInt8](repeating: 1, count: 32))), at: .zero)
@@ -274,7 +278,7 @@ import Testing
 
   @Test("a guest that reveals what it hadn't committed to ends it, and is named") func lyingGuest() throws {
     let opener = try Person("opener")
-    let gathering = try GatheringOpener(card: opener.card, identity: opener.identity, at: .zero)
+    let gathering = try GatheringOpener(card: opener.own, identity: opener.identity, at: .zero)
     let liar = try Person("liar")
     let subkey = [UInt8](repeating: 1, count: 32)
     let raw = try RawGuest(gathering, committedTo: Reveal(card: liar.card, subkey: subkey))
@@ -289,7 +293,7 @@ import Testing
   func borrowedCard(which: Int) throws {
     let (opener, owner) = (try Person("opener"), try Person("owner"))
     // Chance that is always the same, so that the test knows the opener's subkey.
-    let gathering = try GatheringOpener(card: opener.card, identity: opener.identity, at: .zero) {
+    let gathering = try GatheringOpener(card: opener.own, identity: opener.identity, at: .zero) {
       (count) throws(SodiumError) in
       let drawn = [UInt8](repeating: 1, count: count)
       return try SecretBytes(copying: drawn.span.bytes)
@@ -305,7 +309,8 @@ import Testing
     let signer = which == 1 ? try Person("liar") : owner
     let position = which == 2 ? 0 : 1
     let drawn = [UInt8](repeating: 1, count: 32)
-    try raw.say(.yes(signer.identity.sign(digest(entries, commitments, position, of: drawn))))
+    let signature = try signer.identity.sign(digest(entries, commitments, position, of: drawn))
+    try raw.say(.yes(Yes(signature: signature, beaconKey: Self.beacon)))
     #expect(raw.failure == (which == 0 ? nil : .brokeRules(GatheringParticipant(position: 1, label: "owner"))))
     #expect(raw.actions.contains { if case .finished = $0 { true } else { false } } == (which == 0))
   }
@@ -314,7 +319,7 @@ import Testing
   func takenCard() throws {
     let (opener, victim) = (try Person("opener"), try Person("victim"))
     for isThiefFirst in [true, false] {
-      let gathering = try GatheringOpener(card: opener.card, identity: opener.identity, at: .zero)
+      let gathering = try GatheringOpener(card: opener.own, identity: opener.identity, at: .zero)
       let stolen = Reveal(card: victim.card, subkey: [UInt8](repeating: 1, count: 32))
       let own = Reveal(card: victim.card, subkey: [UInt8](repeating: 2, count: 32))
       let one = try RawGuest(gathering, committedTo: stolen)
@@ -343,7 +348,7 @@ import Testing
   @Test("a guest that shows the opener's own card, or no name, is named, and hears it", arguments: [true, false])
   func openersCard(isOpeners: Bool) throws {
     let opener = try Person("opener")
-    let gathering = try GatheringOpener(card: opener.card, identity: opener.identity, at: .zero)
+    let gathering = try GatheringOpener(card: opener.own, identity: opener.identity, at: .zero)
     let card = isOpeners ? opener.card : try Person("\u{3164}\u{2800}").card
     let reveal = Reveal(card: card, subkey: [UInt8](repeating: 1, count: 32))
     let raw = try RawGuest(gathering, committedTo: reveal)
@@ -357,7 +362,7 @@ import Testing
   @Test("a bit that changes on the way from a guest is no lie: the guest has left") func changedOnTheWay() throws {
     let opener = try Person("opener")
     for place in [1, 2, 500] {
-      let gathering = try GatheringOpener(card: opener.card, identity: opener.identity, at: .zero)
+      let gathering = try GatheringOpener(card: opener.own, identity: opener.identity, at: .zero)
       let reveal = Reveal(card: try Person("guest").card, subkey: [UInt8](repeating: 1, count: 32))
       let raw = try RawGuest(gathering, committedTo: reveal)
       raw.take(gathering.close(at: .zero))
@@ -370,7 +375,7 @@ import Testing
 
   @Test("a guest that reveals before the list is closed is put out, and the opening goes on") func tooEarly() throws {
     let opener = try Person("opener")
-    let gathering = try GatheringOpener(card: opener.card, identity: opener.identity, at: .zero)
+    let gathering = try GatheringOpener(card: opener.own, identity: opener.identity, at: .zero)
     let reveal = Reveal(card: try Person("hasty").card, subkey: [UInt8](repeating: 1, count: 32))
     let raw = try RawGuest(gathering, committedTo: reveal)
     try raw.say(.reveal(reveal))
@@ -381,7 +386,7 @@ import Testing
 
   @Test("a second guest with another's commitment is put out") func copiedCommitment() throws {
     let opener = try Person("opener")
-    let gathering = try GatheringOpener(card: opener.card, identity: opener.identity, at: .zero)
+    let gathering = try GatheringOpener(card: opener.own, identity: opener.identity, at: .zero)
     let reveal = Reveal(card: try Person("guest").card, subkey: [UInt8](repeating: 1, count: 32))
     _ = try RawGuest(gathering, committedTo: reveal)
     #expect(throws: RawOpener.Unexpected.self) { _ = try RawGuest(gathering, committedTo: reveal) }

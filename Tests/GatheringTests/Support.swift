@@ -22,11 +22,16 @@ func first<Element, Found>(in elements: some Sequence<Element>, _ pick: (Element
 /// Somebody with a card.
 struct Person {
   let identity: Identity
+  /// With its beacon key.
+  let own: PeerCard
+  /// Without.
   let card: PeerCard
 
-  init(_ label: String, beaconKey: [UInt8]? = nil) throws {
+  init(_ label: String) throws {
     identity = try .generate()
-    card = try identity.card(label: label, serial: 1, beaconKey: beaconKey)
+    own = try identity.card(
+      label: label, serial: 1, beaconKey: (0..<PeerCard.beaconKeyByteCount).map { _ in .random(in: 0...255) })
+    card = own.published
   }
 }
 
@@ -47,7 +52,7 @@ final class Table {
   var toOpener: (Int, [UInt8]) -> [[UInt8]] = { _, bytes in [bytes] }
 
   init(opener: Person) throws {
-    self.opener = try GatheringOpener(card: opener.card, identity: opener.identity, at: .zero)
+    self.opener = try GatheringOpener(card: opener.own, identity: opener.identity, at: .zero)
   }
 
   /// Somebody connects and types `code`, by default the right one. Nil if the opener doesn't want it.
@@ -56,7 +61,7 @@ final class Table {
     let (id, actions) = opener.connected(at: now)
     if let id {
       ids.append(id)
-      guests[id] = try GatheringGuest(code: read, card: person.card, identity: person.identity, at: now)
+      guests[id] = try GatheringGuest(code: read, card: person.own, identity: person.identity, at: now)
     }
     take(actions)
     return id
@@ -160,7 +165,7 @@ final class RawOpener {
   /// Lets a guest in whose code is `7-maple-harbor`, the opener's commitment being `commitment`.
   init(_ person: Person, opening: [UInt8], commitment: Digest) throws {
     self.opening = opening
-    guest = try GatheringGuest(code: mapleHarbor(), card: person.card, identity: person.identity, at: .zero)
+    guest = try GatheringGuest(code: mapleHarbor(), card: person.own, identity: person.identity, at: .zero)
     try say(.greeting(number: 7, opening: opening, nonce: [UInt8](repeating: 9, count: 32)))
     guard case .hello(let nonce, let share, let theirs)? = try frames.next() else { throw Unexpected() }
     guestCommitment = theirs

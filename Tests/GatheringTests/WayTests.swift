@@ -83,7 +83,7 @@ import WireCodec
       #expect(table.hungUp(id))
     }
     let guest = try GatheringGuest(
-      code: mapleHarbor(), card: Person("guest").card, identity: Identity.generate(), at: .zero)
+      code: mapleHarbor(), card: Person("guest").own, identity: Identity.generate(), at: .zero)
     guard
       case .failed(.malformed(.limitExceeded(field: "frame", limit: 128)))? = guest.receive([1, 0], at: .zero).first
     else {
@@ -118,11 +118,12 @@ import WireCodec
     let digest = try Digest([UInt8](repeating: 1, count: 32))
     let bytes = [UInt8](repeating: 2, count: 32)
     let long = bytes + bytes
+    let yes = Yes(signature: long, beaconKey: [UInt8](repeating: 3, count: 16))
     let reveal = Reveal(card: person.card, subkey: bytes)
     let messages: [GatheringMessage] = [
       .greeting(number: 99, opening: bytes, nonce: bytes), .hello(nonce: bytes, share: bytes, commitment: digest),
       .answer(share: bytes, commitment: digest), .confirmation(long), .list([digest, digest]), .reveal(reveal),
-      .revealed(position: 20, reveal), .yes(long), .no, .saidYes(position: 0, long),
+      .revealed(position: 20, reveal), .yes(yes), .no, .saidYes(position: 0, yes),
       .ended(.saidNo, position: 3, other: 0),
     ]
     for message in messages {
@@ -139,16 +140,16 @@ import WireCodec
   }
   @Test("sealed messages show by their length neither names and addresses nor who says what") func padding() throws {
     let (short, long) = (try Person("a"), try Person(String(repeating: "a", count: 64)))
-    let signature = [UInt8](repeating: 1, count: 64)
+    let yes = Yes(signature: [UInt8](repeating: 1, count: 64), beaconKey: [UInt8](repeating: 3, count: 16))
     let reveals = [short, long].flatMap { person -> [GatheringMessage] in
       let reveal = Reveal(card: person.card, subkey: [UInt8](repeating: 1, count: 32))
       return [.reveal(reveal), .revealed(position: 1, reveal)]
     }
     #expect(Set(try reveals.map { try $0.padded().count }) == [2084])
     let words: [GatheringMessage] = [
-      .yes(signature), .no, .saidYes(position: 1, signature), .ended(.saidNo, position: 1, other: 0),
+      .yes(yes), .no, .saidYes(position: 1, yes), .ended(.saidNo, position: 1, other: 0),
     ]
-    #expect(Set(try words.map { try $0.padded().count }) == [66])
+    #expect(Set(try words.map { try $0.padded().count }) == [82])
     for message in reveals + words {
       let padded = try message.padded()
       #expect(try GatheringMessage.unpadded(padded) == message)

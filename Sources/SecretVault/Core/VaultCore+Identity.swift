@@ -6,15 +6,18 @@ import WireCodec
 extension VaultCore {
   package func ownIdentity() throws -> OwnIdentity {
     let card = try ownCard()
-    let beacon = try database.beaconKey()
     do {
-      let beaconBytes = beacon.withUnsafeBytes { Array($0) }
-      let withBeacon = try identity.card(
-        label: card.label, addresses: card.addresses, serial: card.serial, beaconKey: beaconBytes)
-      return OwnIdentity(card: card, fingerprint: card.fingerprint, text: card.text(), qrText: withBeacon.qrText())
+      return OwnIdentity(
+        card: card, fingerprint: card.fingerprint, text: card.text(), qrText: try recognisableCard().qrText())
     } catch {
       throw VaultError(.damaged, "this device's card can't be drawn: \(error)")
     }
+  }
+
+  /// The newest signed card of this device with its beacon key: for peers alone.
+  package func recognisableCard() throws -> PeerCard {
+    let beacon = try database.beaconKey().withUnsafeBytes { Array($0) }
+    return try ownCard().recognisable(by: beacon)
   }
 
   package func setOwnAddresses(_ addresses: [PeerAddress]) throws -> OwnIdentity {

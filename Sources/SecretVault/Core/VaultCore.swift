@@ -1,4 +1,4 @@
-import PeerAuth
+package import PeerAuth
 import Sodium
 import Synchronization
 import VaultProtocol
@@ -9,7 +9,7 @@ package final class VaultCore: Sendable {
   let folders: VaultFolders
   let keys: VaultKeys
   let database: VaultDatabase
-  let identity: Identity
+  package let identity: Identity
   let environment: VaultEnvironment
   let settingsFile: SettingsFile
   private let requestNumbers = Mutex<UInt64>(0)

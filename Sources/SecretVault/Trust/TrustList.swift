@@ -26,19 +26,9 @@ package final class TrustList: Room {
         .usage, "\(first?.name ?? "it") is this very card", hint: "name the peer whose other device it is")
     }
     let person = first.map { $0.person ?? $0.digest }
-    if card.signature != nil {
-      do { try card.verify() } catch {
-        throw VaultError(.damaged, "the card's signature is wrong", hint: "ask for a fresh one: `vault id --text`")
-      }
-    }
-    guard digest != identity.keys.digest else {
-      throw VaultError(.usage, "this is your own card", hint: "peers add it on their devices; you add theirs")
-    }
-    guard !card.keys.sharesKey(with: identity.keys) else {
-      throw VaultError(.refused, "this card reuses one of your own keys, which no honest card does")
-    }
     let label = name ?? (card.label.isEmpty ? "peer" : card.label)
     try Self.checkName(label)
+    try checkKeys(of: card)
     let bytes: [UInt8]
     do { bytes = try card.published.encoded() } catch { throw VaultError(.damaged, "the card can't be stored") }
     if let known = try database.peer(digest) {
@@ -53,11 +43,6 @@ package final class TrustList: Room {
         number += 1
       }
     }
-    for other in try database.peers() {
-      guard try !directory.storedCard(other).keys.sharesKey(with: card.keys) else {
-        throw VaultError(.refused, "this card reuses a key of your peer \(other.name), which no honest card does")
-      }
-    }
     let record = PeerRecord(
       digest: digest, signingKey: card.keys.signing, noiseKey: card.keys.noise, boxKey: card.keys.box, name: chosen,
       card: bytes, state: .scanned, person: person, addedAt: environment.now())
@@ -67,6 +52,27 @@ package final class TrustList: Room {
     } catch { throw error }
     self.record(.peerAdded, peer: record, detail: card.fingerprint)
     return PeerAddition(peer: try directory.summary(record), change: .added)
+  }
+
+  /// Throws why a card can't be any peer's, whoever shows it: its signature is wrong, or its keys are this device's, or in part
+  /// another peer's.
+  package func checkKeys(of card: PeerCard) throws {
+    if card.signature != nil {
+      do { try card.verify() } catch {
+        throw VaultError(.damaged, "the card's signature is wrong", hint: "ask for a fresh one: `vault id --text`")
+      }
+    }
+    guard card.keys.digest != identity.keys.digest else {
+      throw VaultError(.usage, "this is your own card", hint: "peers add it on their devices; you add theirs")
+    }
+    guard !card.keys.sharesKey(with: identity.keys) else {
+      throw VaultError(.refused, "this card reuses one of your own keys, which no honest card does")
+    }
+    for other in try database.peers() where other.digest != card.keys.digest {
+      guard try !directory.storedCard(other).keys.sharesKey(with: card.keys) else {
+        throw VaultError(.refused, "this card reuses a key of your peer \(other.name), which no honest card does")
+      }
+    }
   }
 
   /// Makes an introduced holder a peer, by the keys that were shown. Its user and this one should have compared the fingerprint.

@@ -36,7 +36,7 @@ package enum ListeningPlace {
   }
 
   private static func isAny(_ host: String) -> Bool { host == "0.0.0.0" || host == "::" }
-  static func isLoopback(_ host: String) -> Bool { host.hasPrefix("127.") || host == "::1" }
+  package static func isLoopback(_ host: String) -> Bool { host.hasPrefix("127.") || host == "::1" }
   private static func isNumber(_ host: String) -> Bool {
     host.contains(":")
       || host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }

@@ -28,7 +28,11 @@ enum GatheringTargets {
 
   private static var people: [Identity] { HeaderTargets.example.people }
   private static let cards = prepared {
-    try people.map { try $0.card(label: "device", serial: 1) }
+    try owned.map(\.published)
+  }
+  /// With their beacon keys.
+  private static let owned = prepared {
+    try people.map { try $0.card(label: "device", serial: 1, beaconKey: many(9, PeerCard.beaconKeyByteCount)) }
   }
 
   /// Chance that is the same for the same input.
@@ -51,7 +55,7 @@ enum GatheringTargets {
   }
 
   private static func opener() throws -> GatheringOpener {
-    try GatheringOpener(card: cards[0], identity: people[0], at: .zero, chance: chance(0))
+    try GatheringOpener(card: owned[0], identity: people[0], at: .zero, chance: chance(0))
   }
 
   /// An opener and its guests, with an input that decides what becomes of their messages.
@@ -107,7 +111,7 @@ enum GatheringTargets {
         let person = guests.count + 1
         let code = try GatheringCode(reading: opener.code.text)
         let guest = try GatheringGuest(
-          code: code, card: cards[person], identity: people[person], at: now, chance: chance(UInt8(40 * person)))
+          code: code, card: owned[person], identity: people[person], at: now, chance: chance(UInt8(40 * person)))
         guests.append((id, guest))
         take(actions)
       case 1, 2: deliver { _ in }
@@ -141,7 +145,7 @@ enum GatheringTargets {
     var tape = Tape(bytes)
     let code = try GatheringCode(reading: "7-maple-harbor")
     let guest = try GatheringGuest(
-      code: GatheringCode(reading: "7-maple-harbor"), card: cards[1], identity: people[1], at: .zero,
+      code: GatheringCode(reading: "7-maple-harbor"), card: owned[1], identity: people[1], at: .zero,
       chance: chance(40))
     var frames = GatheringFrames()
     func take(_ actions: [GatheringGuest.Action]) {
@@ -168,7 +172,7 @@ enum GatheringTargets {
       case 1:
         message = .revealed(
           position: tape.byte() % 3, Reveal(card: cards[Int(tape.byte()) % cards.count], subkey: subkey))
-      case 2: message = .saidYes(position: tape.byte() % 3, tape.bytes(exactly: 64))
+      case 2: message = .saidYes(position: tape.byte() % 3, yes(&tape))
       case 3:
         take(guest.say(tape.flag(), at: .zero))
         continue
@@ -178,6 +182,10 @@ enum GatheringTargets {
       }
       take(guest.receive(try frames.frame(message), at: .zero))
     }
+  }
+
+  private static func yes(_ tape: inout Tape) -> Yes {
+    Yes(signature: tape.bytes(exactly: 64), beaconKey: tape.bytes(exactly: PeerCard.beaconKeyByteCount))
   }
 
   /// The same from a guest.
@@ -207,7 +215,7 @@ enum GatheringTargets {
       let message: GatheringMessage
       switch tape.byte() % 6 {
       case 0: message = .reveal(Reveal(card: cards[Int(tape.byte()) % cards.count], subkey: subkey))
-      case 1: message = .yes(tape.bytes(exactly: 64))
+      case 1: message = .yes(yes(&tape))
       case 2:
         take(opener.close(at: .zero))
         continue

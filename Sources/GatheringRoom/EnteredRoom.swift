@@ -1,0 +1,63 @@
+package import Gathering
+package import PeerAuth
+
+/// A guest's side of a gathering, over one connection to somebody who may be its opener.
+package actor EnteredRoom {
+  /// What the guest's user hears; ends with the gathering.
+  package nonisolated let events: AsyncStream<RoomEvent>
+  private let guest: GatheringGuest
+  private let clock: RoomClock
+  private let line: RoomLine
+  private let told: AsyncStream<RoomEvent>.Continuation
+
+  /// `card` is this device's own, signed, with its beacon key. Throws a ``GatheringFailure``.
+  package init(
+    _ connection: any PeerTransport, code: consuming GatheringCode, card: PeerCard, identity: Identity,
+    clock: RoomClock
+  ) throws(GatheringFailure) {
+    guest = try GatheringGuest(code: code, card: card, identity: identity, at: clock.now())
+    self.clock = clock
+    line = RoomLine(connection)
+    (events, told) = AsyncStream.makeStream()
+  }
+
+  /// Speaks with the opener until the gathering is over, and closes the connection.
+  package func run() async {
+    let timing = Task { await keepTime() }
+    async let carried: Void = line.carry()
+    while let bytes = await line.hear() { perform(guest.receive(bytes, at: clock.now())) }
+    perform(guest.ended())
+    line.hangUp()
+    timing.cancel()
+    await carried
+  }
+
+  /// What the user says of the comparison.
+  package func say(_ isSame: Bool) { perform(guest.say(isSame, at: clock.now())) }
+
+  private func keepTime() async {
+    while let deadline = guest.deadline {
+      do { try await clock.wait(until: deadline) } catch { return }
+      perform(guest.tick(at: clock.now()))
+    }
+  }
+
+  private func perform(_ actions: [GatheringGuest.Action]) {
+    for action in actions {
+      switch action {
+      case .send(let bytes): line.say(bytes)
+      case .joined: told.yield(.joined)
+      case .compare(let list): told.yield(.compare(list))
+      case .agreed(let participant): told.yield(.agreed(participant))
+      case .finished(let cards): end(.finished(cards))
+      case .failed(let failure): end(.failed(failure))
+      }
+    }
+  }
+
+  private func end(_ event: RoomEvent) {
+    told.yield(event)
+    told.finish()
+    line.hangUp()
+  }
+}
