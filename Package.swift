@@ -194,7 +194,8 @@ let package = Package(
       name: "VaultCLI",
       dependencies: [
         "VaultDaemon", "SecretVault", "VaultGroups", "VaultXMPP", "Grouper", "VaultStore", "VaultProtocol", "Courier",
-        "Gathering", "GatheringRoom", "LocalNames", "PeerLink", "PeerAuth", "ShamirKit", "QRCode", "SealedPayload", "CallbackURL", "Sodium", "Concurrency",
+        "Gathering", "GatheringRoom", "LocalNames", "PeerLink", "PeerAuth", "ShamirKit", "QRCode", "SealedPayload",
+        "CallbackURL", "Sodium", "Concurrency",
         "CShims", "CVersion", argumentParser, logging,
       ],
       swiftSettings: settings, linkerSettings: hardened),
@@ -231,7 +232,8 @@ let package = Package(
     tests(
       of: "VaultProtocol", ["MemoryScan", "PeerAuth", "ShamirKit", "Sodium", "WireCodec"], vectors: ["Recorded"]),
     tests(of: "Gathering", ["PeerAuth", "Sodium", "WireCodec"], vectors: ["Vectors"]),
-    tests(of: "GatheringRoom", ["Concurrency", "Gathering", "PeerAuth", "PeerLink", "Sodium", "TestTime"]),
+    tests(
+      of: "GatheringRoom", ["Concurrency", "Gathering", "LocalNames", "PeerAuth", "PeerLink", "Sodium", "TestTime"]),
     tests(
       of: "PeerLink",
       [

@@ -23,7 +23,7 @@ package final class GatheringGuest {
     case failed(GatheringFailure)
   }
 
-  private enum Stage { case greeting, answer, confirmation, list, reveals, comparison, over }
+  private enum Stage { case greeting, answer, confirmation, list, reveals, comparison, keys, over }
 
   private var code: GatheringCode?
   private let card: PeerCard
@@ -35,7 +35,11 @@ package final class GatheringGuest {
   private var stage = Stage.greeting
   private var frames = GatheringFrames()
   private var session: [UInt8] = []
-  private var opening: [UInt8] = []
+  /// What the opener has named its opening; empty before it has greeted.
+  package private(set) var opening: [UInt8] = []
+  /// Whether it has been told enough to guess at the code, once.
+  package private(set) var hasConfirmed = false
+  private let avoided: Set<[UInt8]>
   private var commitment: Digest?
   private var openerCommitment: Digest?
   private var cpace: CPace?
@@ -47,11 +51,11 @@ package final class GatheringGuest {
   /// When ``tick(at:)`` is to be called, if nothing else happens before; nil once it is over.
   package private(set) var deadline: Duration?
 
-  /// Starts on a fresh stream to the opener. `card` is this device's own, signed; its beacon key is
-  /// given with its user's yes. Throws
+  /// Starts on a fresh stream to the opener, and leaves before it says anything if that names an opening among `avoiding`. `card` is this device's own, signed; its beacon key is
+  /// given when all have said yes. Throws
   /// ``GatheringFailure/noName`` where nothing of its label can be seen.
   package init(
-    code: consuming GatheringCode, card: PeerCard, identity: Identity, at now: Duration,
+    code: consuming GatheringCode, card: PeerCard, identity: Identity, at now: Duration, avoiding: Set<[UInt8]> = [],
     chance: @escaping GatheringChance = { count throws(SodiumError) in try SecretBytes(random: count) }
   ) throws(GatheringFailure) {
     guard card.hasVisibleName else { throw .noName }
@@ -62,6 +66,7 @@ package final class GatheringGuest {
     self.identity = identity
     self.chance = chance
     started = now
+    avoided = avoiding
     deadline = now + GatheringTimes.step
   }
 
@@ -83,6 +88,7 @@ package final class GatheringGuest {
     // The opener hangs up on whoever shows that it has the words wrong, or confirms when the list is closed.
     case .confirmation: fail(.notLetIn)
     case .reveals, .comparison: fail(.left(participant(0)))
+    case .keys: finish()
     case .over: []
     }
   }
@@ -104,7 +110,7 @@ package final class GatheringGuest {
       }
       guard let yes = try self.comparison?.agree(identity, beaconKey) else { return actions }
       actions.append(.send(try frames.frame(.yes(yes))))
-      finishIfAgreed(&actions)
+      try finishIfAgreed(at: now, &actions)
     } catch { actions += fail(error) }
     return actions
   }
@@ -114,7 +120,7 @@ package final class GatheringGuest {
   ) throws(GatheringFailure) {
     switch (stage, message) {
     case (.greeting, .greeting(let number, let opening, let nonce)):
-      guard let code = code.take(), number == code.number else { throw .otherOpening }
+      guard let code = code.take(), number == code.number, !avoided.contains(opening) else { throw .otherOpening }
       actions.append(.send(try frames.frame(try hello(opening, nonce, code))))
       go(to: .answer, until: now + GatheringTimes.step)
     case (.answer, .answer(let share, let theirs)):
@@ -138,7 +144,12 @@ package final class GatheringGuest {
       do throws(GatheringFailure) { try comparison?.take(yes, at: Int(position)) } catch { throw passedOn(error) }
       guard let comparison else { return }
       actions.append(.agreed(comparison.participant(Int(position))))
-      finishIfAgreed(&actions)
+      try finishIfAgreed(at: now, &actions)
+    case (.keys, .keyed(let position, let key)):
+      guard try comparison?.recognise(Int(position), by: key) == true else {
+        throw .malformed(.invalidValue(field: "beacon key"))
+      }
+      if comparison?.isRecognised == true { actions += finish() }
     case (.list, .ended(let reason, let position, let other)), (.reveals, .ended(let reason, let position, let other)),
       (.comparison, .ended(let reason, let position, let other)):
       throw failure(reason, participant(Int(position)), participant(Int(other)))
@@ -174,6 +185,7 @@ package final class GatheringGuest {
       let keys = try cpace.finish(share: share, associated: GatheringInputs.associated(.responder, theirs))
       let confirmation = try keys.confirmation()
       self.keys = consume keys
+      hasConfirmed = true
       return .confirmation(confirmation)
     } catch { throw GatheringFailure(error) }
   }
@@ -230,10 +242,17 @@ package final class GatheringGuest {
     }
   }
 
-  private func finishIfAgreed(_ actions: inout [Action]) {
+  /// From here on the cards count, whatever becomes of the opener: only keys are still to come.
+  private func finishIfAgreed(at now: Duration, _ actions: inout [Action]) throws(GatheringFailure) {
     guard let comparison, comparison.isAgreed else { return }
-    actions.append(.finished(comparison.others))
+    actions.append(.send(try frames.frame(.key(beaconKey))))
+    go(to: .keys, until: now + GatheringTimes.step * 2)
+  }
+
+  private func finish() -> [Action] {
+    let others = comparison?.others ?? []
     forget()
+    return [.finished(others)]
   }
 
   private func go(to stage: Stage, until deadline: Duration?) {
@@ -242,6 +261,7 @@ package final class GatheringGuest {
   }
 
   private func fail(_ failure: GatheringFailure) -> [Action] {
+    guard stage != .keys else { return finish() }
     forget()
     return [.failed(failure)]
   }

@@ -35,6 +35,10 @@ enum GatheringMessage: Hashable, WireValue {
   case no
   /// A participant's yes, passed on.
   case saidYes(position: UInt8, Yes)
+  /// A guest's beacon key, once all have said yes.
+  case key([UInt8])
+  /// A participant's, passed on.
+  case keyed(position: UInt8, [UInt8])
   /// The opener ends it for all; `position` says whose doing it is, 0 also where nobody's; `other` is 0 but where it is
   /// one of two.
   case ended(GatheringEnd, position: UInt8, other: UInt8)
@@ -43,7 +47,7 @@ enum GatheringMessage: Hashable, WireValue {
     case greeting = 1
     case hello, answer, confirmation
     case list = 16
-    case reveal, revealed, yes, no, saidYes, ended
+    case reveal, revealed, yes, no, saidYes, ended, key, keyed
   }
 
   func encode(into writer: inout Writer) throws(WireError) {
@@ -85,6 +89,13 @@ enum GatheringMessage: Hashable, WireValue {
       try writer.u8(Kind.saidYes.rawValue)
       try writer.u8(position)
       try yes.encode(into: &writer)
+    case .key(let key):
+      try writer.u8(Kind.key.rawValue)
+      try writer.bytes(key)
+    case .keyed(let position, let key):
+      try writer.u8(Kind.keyed.rawValue)
+      try writer.u8(position)
+      try writer.bytes(key)
     case .ended(let reason, let position, let other):
       try writer.u8(Kind.ended.rawValue)
       try writer.u8(reason.rawValue)
@@ -122,6 +133,10 @@ enum GatheringMessage: Hashable, WireValue {
     case .yes: self = .yes(try Yes(from: &reader))
     case .no: self = .no
     case .saidYes: self = .saidYes(position: try position(from: &reader), try Yes(from: &reader))
+    case .key: self = .key(try reader.bytes(PeerCard.beaconKeyByteCount, "beacon key"))
+    case .keyed:
+      self = .keyed(
+        position: try position(from: &reader), try reader.bytes(PeerCard.beaconKeyByteCount, "beacon key"))
     case .ended:
       self = .ended(
         try reader.choice("reason"), position: try position(from: &reader), other: try position(from: &reader))
@@ -133,7 +148,7 @@ enum GatheringMessage: Hashable, WireValue {
   private var sealedByteCount: Int {
     switch self {
     case .reveal, .revealed: Self.sealedLimit
-    case .yes, .no, .saidYes, .ended: Self.wordByteCount
+    case .yes, .no, .saidYes, .ended, .key, .keyed: Self.wordByteCount
     case .list, .greeting, .hello, .answer, .confirmation: encodedByteCount
     }
   }
@@ -200,28 +215,28 @@ struct Reveal: Hashable, WireValue {
   }
 }
 
-/// What a participant says whose user has found everything right: only then others get to know by what this device is
-/// recognised on a network or in the air.
+/// What a participant says whose user has found everything right. By its beacon key a device is recognised on a network or
+/// in the air, so that itself goes to the others only when all have said yes.
 struct Yes: Hashable, WireValue {
-  static let byteCount = Ed25519.signatureByteCount + PeerCard.beaconKeyByteCount
+  static let byteCount = Ed25519.signatureByteCount + Digest.byteCount
 
-  /// By the card's own key, over the transcript, the position and the beacon key.
+  /// By the card's own key, over the transcript, the position and what its beacon key is bound by.
   let signature: [UInt8]
-  let beaconKey: [UInt8]
+  let binding: Digest
 
-  init(signature: [UInt8], beaconKey: [UInt8]) {
+  init(signature: [UInt8], binding: Digest) {
     self.signature = signature
-    self.beaconKey = beaconKey
+    self.binding = binding
   }
 
   func encode(into writer: inout Writer) throws(WireError) {
     try writer.bytes(signature)
-    try writer.bytes(beaconKey)
+    try writer.bytes(binding.bytes)
   }
 
   init(from reader: inout Reader) throws(WireError) {
     signature = try reader.bytes(Ed25519.signatureByteCount, "signature")
-    beaconKey = try reader.bytes(PeerCard.beaconKeyByteCount, "beacon key")
+    binding = try digest(from: &reader, "binding")
   }
 }
 

@@ -36,7 +36,7 @@ package final class GatheringOpener {
     case failed(GatheringFailure)
   }
 
-  private enum Stage { case open, reveals, comparison, over }
+  private enum Stage { case open, reveals, comparison, keys, over }
 
   package let code: GatheringCode
   private let card: PeerCard
@@ -58,7 +58,7 @@ package final class GatheringOpener {
   private var comparison: Comparison?
 
   /// Opens, and draws the code. `card` is this device's own, signed; its beacon key is
-  /// given with its user's yes. Throws
+  /// given when all have said yes. Throws
   /// ``GatheringFailure/noName`` where nothing of its label can be seen.
   package init(
     card: PeerCard, identity: Identity, at now: Duration,
@@ -77,6 +77,12 @@ package final class GatheringOpener {
     self.subkey = consume subkey
     until = now + GatheringTimes.open
   }
+
+  /// Whether nobody is let in any more.
+  package var isClosed: Bool { stage != .open }
+
+  /// Whether it is known that this one has the code.
+  package func hasLetIn(_ id: ID) -> Bool { guests.contains(id) }
 
   /// When ``tick(at:)`` is to be called, if nothing else happens before; nil once it is over.
   package var deadline: Duration? {
@@ -151,7 +157,7 @@ package final class GatheringOpener {
     do throws(GatheringFailure) {
       guard let yes = try self.comparison?.agree(identity, beaconKey) else { return actions }
       try tell(.saidYes(position: 0, yes), &actions)
-      finishIfAgreed(&actions)
+      try finishIfAgreed(at: now, &actions)
     } catch { actions += end(error) }
     return actions
   }
@@ -160,6 +166,7 @@ package final class GatheringOpener {
   package func tick(at now: Duration) -> [Action] {
     guard stage != .over else { return [] }
     guard now < until else {
+      guard stage != .keys else { return finish() }
       // Whoever has kept the others waiting is named.
       let missing = stage == .reveals ? roll?.reveals.firstIndex { $0 == nil } : nil
       return end(missing.map { GatheringFailure.left(GatheringParticipant(position: $0, label: nil)) } ?? .timeIsUp)
@@ -193,7 +200,14 @@ package final class GatheringOpener {
       guard let comparison else { return }
       actions.append(.agreed(comparison.participant(position)))
       try tell(.saidYes(position: UInt8(clamping: position), yes), but: id, &actions)
-      finishIfAgreed(&actions)
+      try finishIfAgreed(at: now, &actions)
+    case (.keys, .joined, .key(let key)):
+      let position = position(id)
+      guard try comparison?.recognise(position, by: key) == true else {
+        throw .malformed(.invalidValue(field: "beacon key"))
+      }
+      try tell(.keyed(position: UInt8(clamping: position), key), but: id, &actions)
+      if comparison?.isRecognised == true { actions += finish() }
     case (.comparison, .joined, .no):
       actions += end(.saidNo(comparison?.participant(position(id)) ?? .opener))
     default: throw .malformed(.invalidValue(field: "message"))
@@ -230,10 +244,18 @@ package final class GatheringOpener {
     actions.append(.compare(comparison.list))
   }
 
-  private func finishIfAgreed(_ actions: inout [Action]) {
+  /// From here on the cards count, whoever leaves: only keys are still to come, by which devices are recognised.
+  private func finishIfAgreed(at now: Duration, _ actions: inout [Action]) throws(GatheringFailure) {
     guard let comparison, comparison.isAgreed else { return }
+    try tell(.keyed(position: 0, beaconKey), &actions)
+    stage = .keys
+    until = now + GatheringTimes.step
+  }
+
+  private func finish() -> [Action] {
+    let others = comparison?.others ?? []
     forget()
-    actions.append(.finished(comparison.others))
+    return [.finished(others)]
   }
 
   /// Where a guest is in the list; 0 for nobody's connection.
@@ -249,6 +271,10 @@ package final class GatheringOpener {
 
   /// Ends one connection. Before the list is closed the others don't mind; behind that it is the end for all.
   private func drop(_ id: ID, _ failure: GatheringFailure) -> [Action] {
+    if stage == .keys {
+      lines[id] = nil
+      return [.hangUp(id)] + (lines.isEmpty ? finish() : [])
+    }
     if stage != .open, guests.contains(id) {
       let position = position(id)
       let participant = comparison?.participant(position) ?? roll?.participant(position) ?? .opener

@@ -89,8 +89,9 @@ struct Roll {
 struct Comparison {
   let list: GatheringList
   private let transcript: Digest
-  /// Who has said yes, and the beacon keys.
-  private var agreed: [Int: [UInt8]] = [:]
+  /// Who has said yes, and by what their beacon keys are bound.
+  private var agreed: [Int: Digest] = [:]
+  private var beaconKeys: [Int: [UInt8]] = [:]
 
   init(_ roll: Roll, own: Int) throws(GatheringFailure) {
     transcript = try roll.transcript()
@@ -104,11 +105,14 @@ struct Comparison {
   /// Whether this device has said yes.
   var isAnswered: Bool { agreed[list.own] != nil }
 
-  /// The cards of all others, with the beacon keys of those who have said yes.
+  /// Whether everybody else's beacon key is here.
+  var isRecognised: Bool { beaconKeys.count == list.cards.count - 1 }
+
+  /// The cards of all others, with the beacon keys that have come.
   var others: [PeerCard] {
     list.cards.indices.filter { $0 != list.own }.map { position in
       let card = list.cards[position]
-      return agreed[position].flatMap { try? card.recognisable(by: $0) } ?? card
+      return beaconKeys[position].flatMap { try? card.recognisable(by: $0) } ?? card
     }
   }
 
@@ -119,8 +123,17 @@ struct Comparison {
   }
 
   /// What whoever says yes signs: a yes is to this very list, and only who has the card's signing key can say it.
-  func signedDigest(_ position: Int, _ beaconKey: [UInt8]) throws(SodiumError) -> Digest {
+  func signedDigest(_ position: Int, _ binding: Digest) throws(SodiumError) -> Digest {
     var hash = try DomainHash("vault/gathering-yes/v1")
+    hash.append(transcript)
+    hash.append(UInt64(position))
+    hash.append(binding)
+    return hash.digest()
+  }
+
+  /// BLAKE2b-256("vault/gathering-beacon/v1", transcript, position, beacon key): hides the key, which is random, and binds it.
+  func binding(_ position: Int, _ beaconKey: [UInt8]) throws(SodiumError) -> Digest {
+    var hash = try DomainHash("vault/gathering-beacon/v1")
     hash.append(transcript)
     hash.append(UInt64(position))
     hash.append(beaconKey)
@@ -129,9 +142,9 @@ struct Comparison {
 
   /// This device's own yes; nil if it was said already.
   mutating func agree(_ identity: Identity, _ beaconKey: [UInt8]) throws(GatheringFailure) -> Yes? {
-    guard agreed.updateValue(beaconKey, forKey: list.own) == nil else { return nil }
-    return Yes(
-      signature: try gathering(identity.sign(signedDigest(list.own, beaconKey))), beaconKey: beaconKey)
+    let binding = try gathering(binding(list.own, beaconKey))
+    guard agreed.updateValue(binding, forKey: list.own) == nil else { return nil }
+    return Yes(signature: try gathering(identity.sign(signedDigest(list.own, binding))), binding: binding)
   }
 
   /// Takes somebody else's yes. A wrong, own or second one breaks the rules.
@@ -141,10 +154,19 @@ struct Comparison {
     }
     do throws(SodiumError) {
       try Ed25519.verify(
-        yes.signature, of: try signedDigest(position, yes.beaconKey), by: list.cards[position].keys.signing)
+        yes.signature, of: try signedDigest(position, yes.binding), by: list.cards[position].keys.signing)
     } catch .verificationFailed {
       throw .brokeRules(participant(position))
     } catch { throw .sodium(error) }
-    agreed[position] = yes.beaconKey
+    agreed[position] = yes.binding
+  }
+
+  /// Takes somebody else's beacon key; false if it isn't what the yes had bound, or one was there.
+  mutating func recognise(_ position: Int, by beaconKey: [UInt8]) throws(GatheringFailure) -> Bool {
+    guard position != list.own, beaconKeys[position] == nil, let bound = agreed[position],
+      try gathering(binding(position, beaconKey)) == bound
+    else { return false }
+    beaconKeys[position] = beaconKey
+    return true
   }
 }

@@ -9,13 +9,18 @@ package actor EnteredRoom {
   private let clock: RoomClock
   private let line: RoomLine
   private let told: AsyncStream<RoomEvent>.Continuation
+  /// Until when the code must have been right.
+  private let limit: Duration
+  private var hasJoined = false
+  private static let patience = Duration.seconds(10)
 
   /// `card` is this device's own, signed, with its beacon key. Throws a ``GatheringFailure``.
   package init(
     _ connection: any PeerTransport, code: consuming GatheringCode, card: PeerCard, identity: Identity,
-    clock: RoomClock
+    clock: RoomClock, avoiding: Set<[UInt8]> = []
   ) throws(GatheringFailure) {
-    guest = try GatheringGuest(code: code, card: card, identity: identity, at: clock.now())
+    guest = try GatheringGuest(code: code, card: card, identity: identity, at: clock.now(), avoiding: avoiding)
+    limit = clock.now() + Self.patience
     self.clock = clock
     line = RoomLine(connection)
     (events, told) = AsyncStream.makeStream()
@@ -32,13 +37,19 @@ package actor EnteredRoom {
     await carried
   }
 
+  /// What has come of it, once ``run()`` has returned.
+  package func attempt(_ result: Result<[PeerCard], GatheringFailure>) -> RoomAttempt {
+    RoomAttempt(result: result, hasJoined: hasJoined, opening: guest.opening, hasGuessed: guest.hasConfirmed)
+  }
+
   /// What the user says of the comparison.
   package func say(_ isSame: Bool) { perform(guest.say(isSame, at: clock.now())) }
 
   private func keepTime() async {
     while let deadline = guest.deadline {
-      do { try await clock.wait(until: deadline) } catch { return }
-      perform(guest.tick(at: clock.now()))
+      do { try await clock.wait(until: hasJoined ? deadline : min(deadline, limit)) } catch { return }
+      // Whoever takes its time with each of its words isn't waited for: another one may be the opener.
+      perform(!hasJoined && clock.now() >= limit ? guest.ended() : guest.tick(at: clock.now()))
     }
   }
 
@@ -46,7 +57,9 @@ package actor EnteredRoom {
     for action in actions {
       switch action {
       case .send(let bytes): line.say(bytes)
-      case .joined: told.yield(.joined)
+      case .joined:
+        hasJoined = true
+        told.yield(.joined)
       case .compare(let list): told.yield(.compare(list))
       case .agreed(let participant): told.yield(.agreed(participant))
       case .finished(let cards): end(.finished(cards))

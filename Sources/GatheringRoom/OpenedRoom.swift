@@ -37,13 +37,17 @@ package actor OpenedRoom {
     let timing = Task { await keepTime() }
     await withDiscardingTaskGroup { group in
       for await connection in arrivals { group.addTask { await self.serve(connection) } }
+      feeding.cancel()
     }
-    feeding.cancel()
     timing.cancel()
   }
 
-  /// "Everybody is here": shows the list to all. Does nothing without a guest.
-  package func close() { perform(opener.close(at: clock.now())) }
+  /// "Everybody is here": shows the list to all, and lets nobody in any more; whether it did, as it doesn't without a guest.
+  package func close() -> Bool {
+    perform(opener.close(at: clock.now()))
+    if opener.isClosed { door.finish() }
+    return opener.isClosed
+  }
 
   /// What the user says of the comparison.
   package func say(_ isSame: Bool) { perform(opener.say(isSame, at: clock.now())) }
@@ -62,7 +66,11 @@ package actor OpenedRoom {
     perform(actions)
     async let carried: Void = line.carry()
     if let id = admitted {
-      while let bytes = await line.hear() { perform(opener.receive(bytes, from: id, at: clock.now())) }
+      while let bytes = await line.hear() {
+        perform(opener.receive(bytes, from: id, at: clock.now()))
+        // When there are too many connections, it is kept.
+        if opener.hasLetIn(id) { connection.reached(.caller) }
+      }
       perform(opener.lost(id))
       lines[id] = nil
     }

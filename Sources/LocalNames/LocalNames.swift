@@ -32,9 +32,8 @@ package enum LocalWay {
   /// Addresses at which others on the same networks may reach a port of this device, as text; those that mean nothing
   /// without an interface are left out.
   package static func addresses(port: Int) -> [String] {
-    LocalInterface.all().flatMap { $0.addresses.compactMap(\.text) }.map {
-      $0.contains(":") ? "[\($0)]:\(port)" : "\($0):\(port)"
-    }
+    let texts: [String] = LocalInterface.all().flatMap { interface in interface.addresses.compactMap(\.text) }
+    return texts.map { $0.contains(":") ? "[\($0)]:\(port)" : "\($0):\(port)" }
   }
 
   /// Avahi where it is on the bus: then the port of multicast DNS is its own. Else this device speaks by itself. It may wait.

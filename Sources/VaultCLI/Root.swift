@@ -47,7 +47,8 @@ struct Root: AsyncParsableCommand {
         InitCommand.self, IdentityCommand.self, StatusCommand.self, PassphraseCommand.self, SettingsCommand.self,
         LogCommand.self, BackupCommand.self, RebuildCommand.self, LicencesCommand.self,
       ]),
-    CommandGroup(name: "Peers", subcommands: [MeetCommand.self, PeerCommand.self, ScanCommand.self, DaemonCommand.self]),
+    CommandGroup(
+      name: "Peers", subcommands: [MeetCommand.self, PeerCommand.self, ScanCommand.self, DaemonCommand.self]),
     CommandGroup(
       name: "Secrets",
       subcommands: [

@@ -64,7 +64,7 @@ private func failure(_ event: RoomEvent) -> GatheringFailure? {
     let running = Task { await room.run([stream]) }
     let guests = try people.dropFirst().map { try entered($0, room, by: way) }
     try await next(room.events) { if case .guests(2) = $0 { true } else { nil } }
-    await room.close()
+    #expect(await room.close())
     let list = try await next(room.events, compared)
     for (guest, _) in guests {
       let shown = try await next(guest.events, compared)
@@ -94,7 +94,7 @@ private func failure(_ event: RoomEvent) -> GatheringFailure? {
     await task.value
     let (again, other) = try entered(bob, room, by: way)
     try await next(again.events) { if case .joined = $0 { true } else { nil } }
-    await room.close()
+    #expect(await room.close())
     _ = try await next(again.events, compared)
     await again.say(false)
     guard case .saidNo(let who) = try await next(room.events, failure) else { throw Missing() }
@@ -134,7 +134,7 @@ private func failure(_ event: RoomEvent) -> GatheringFailure? {
       identity: bob.identity, clock: clock)
     let task = Task { await guest.run() }
     try await next(room.events) { if case .guests(1) = $0 { true } else { nil } }
-    await room.close()
+    #expect(await room.close())
     _ = try await next(guest.events, compared)
     for stranger in strangers { while try await !stranger.read(atMost: 4096).isEmpty {} }
     await guest.say(true)
@@ -144,6 +144,46 @@ private func failure(_ event: RoomEvent) -> GatheringFailure? {
     await task.value
     await running.value
     await listener.close()
+  }
+
+  @Test(
+    "a guest leaves after ten seconds where nobody says whether its code is right, and leaves a tried opening at once")
+  func slow() async throws {
+    let bob = try Person("Bob")
+    let (near, far) = InMemoryTransport.pair()
+    let guest = try EnteredRoom(
+      near, code: GatheringCode(reading: "7-maple-harbor"), card: bob.card, identity: bob.identity, clock: clock)
+    let task = Task { await guest.run() }
+    try await far.write([0, 68])
+    await time.isAwaited(.seconds(5))
+    time.advance(by: .seconds(5))
+    await time.isAwaited(.seconds(5))
+    time.advance(by: .seconds(5))
+    #expect(try await next(guest.events, failure) == .openerGone)
+    await task.value
+    let alice = try Person("Alice")
+    let room = try OpenedRoom(card: alice.card, identity: alice.identity, clock: clock)
+    let (stream, way) = door()
+    let running = Task { await room.run([stream]) }
+    let (wrong, first) = try entered(
+      bob, room, by: way, code: "\(room.number)-\(room.code.hasSuffix("maple-maple") ? "harbor-harbor" : "maple-maple")"
+    )
+    #expect(try await next(wrong.events, failure) == .notLetIn)
+    await first.value
+    let attempt = await wrong.attempt(.failure(.notLetIn))
+    #expect(attempt.hasGuessed && !attempt.hasJoined && attempt.opening.count == 32)
+    let (inner, outer) = InMemoryTransport.pair()
+    way.yield(outer)
+    let again = try EnteredRoom(
+      inner, code: GatheringCode(reading: room.code), card: bob.card, identity: bob.identity, clock: clock,
+      avoiding: [attempt.opening])
+    let second = Task { await again.run() }
+    #expect(try await next(again.events, failure) == .otherOpening)
+    await second.value
+    let none = await again.attempt(.failure(.otherOpening))
+    #expect(!none.hasGuessed)
+    running.cancel()
+    await running.value
   }
 
   @Test("a guest whose connection ends hears that the opener is gone, and the others go on") func gone() async throws {
@@ -167,7 +207,9 @@ private func failure(_ event: RoomEvent) -> GatheringFailure? {
 
   @Test("an offer with another number, or anything behind it, isn't meant") func numbers() {
     #expect(RoomPlaces.isMeant(7, in: RoomPlaces.texts(7)))
-    for texts in [RoomPlaces.texts(70), [], [[]], [Array("n=7 ".utf8)], [Array("t=7".utf8)]] as [[[UInt8]]] {
+    for texts in [
+      RoomPlaces.texts(70), [], [[]], [Array("n=7 ".utf8)], [Array("t=7".utf8)], RoomPlaces.texts(7) + [[]],
+    ] as [[[UInt8]]] {
       #expect(!RoomPlaces.isMeant(7, in: texts))
     }
   }

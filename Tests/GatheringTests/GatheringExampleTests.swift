@@ -41,10 +41,12 @@ import Testing
   @Test("is what the code makes of the same inputs") func example() throws {
     let (alice, bob) = (try identity(0x01), try identity(0x11))
     let opener = try GatheringOpener(
-      card: alice.card(label: "Alice", serial: 1, beaconKey: [UInt8](repeating: 0x41, count: 16)), identity: alice, at: .zero, chance: chance(from: 0x21))
+      card: alice.card(label: "Alice", serial: 1, beaconKey: [UInt8](repeating: 0x41, count: 16)), identity: alice,
+      at: .zero, chance: chance(from: 0x21))
     let code = opener.code.text
     let guest = try GatheringGuest(
-      code: GatheringCode(reading: code), card: bob.card(label: "Bob", serial: 2, beaconKey: [UInt8](repeating: 0x42, count: 16)), identity: bob, at: .zero,
+      code: GatheringCode(reading: code),
+      card: bob.card(label: "Bob", serial: 2, beaconKey: [UInt8](repeating: 0x42, count: 16)), identity: bob, at: .zero,
       chance: chance(from: 0x31))
     var example = "Code\n  \(code)\n"
     let password = opener.code.password.withUnsafeBytes { Array($0) }
@@ -114,6 +116,7 @@ import Testing
 
     let names = [
       "greeting", "hello", "answer", "confirmation", "confirmation", "list", "reveal", "revealed", "said yes", "yes",
+      "keyed", "key",
     ]
     #expect(said.count == names.count)
     var openerFrames = GatheringFrames()

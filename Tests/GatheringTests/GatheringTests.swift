@@ -61,14 +61,21 @@ import WireCodec
     #expect(seen.count == 5)
   }
 
-  @Test("gives beacon keys with the yes of their users, and not before") func beacon() throws {
+  @Test("gives beacon keys when all have said yes, and not before") func beacon() throws {
     let (opener, guest) = (try Person("opener"), try Person("guest"))
     let table = try Table(opener: opener)
     let id = try #require(try table.come(guest))
     table.close()
     #expect(try #require(table.openerList).cards.allSatisfy { $0.beaconKey == nil })
     table.openerSays(true)
+    var keys = 0
+    table.toGuest = { _, bytes in
+      keys += 1
+      return [bytes]
+    }
     table.says(id, true)
+    // The opener's key, and nothing else.
+    #expect(keys == 1)
     #expect(table.openerCards == [guest.own])
     #expect(table.cards(id) == [opener.own])
     let reveal = Reveal(card: try Person("other").own, subkey: [UInt8](repeating: 1, count: 32))
@@ -276,6 +283,25 @@ import WireCodec
     table.leaves(table.ids[2])
     #expect(table.openerFailure == .left(GatheringParticipant(position: 2, label: "person 3")))
     #expect(table.failure(table.ids[0]) == .left(GatheringParticipant(position: 2, label: "person 3")))
+  }
+
+  @Test("counts for the others though somebody leaves when all have said yes, and ends ten seconds later")
+  func leftLast() throws {
+    let (table, _) = try gathered(2)
+    table.close()
+    table.openerSays(true)
+    table.says(table.ids[0], true)
+    table.toOpener = { _, _ in [] }
+    table.toGuest = { number, bytes in number == 1 ? [] : [bytes] }
+    let opened = try #require(table.guests[table.ids[1]])
+    guard case .send(let yes)? = opened.say(true, at: .zero).first else { throw RawOpener.Unexpected() }
+    table.take(table.opener.receive(yes, from: table.ids[1], at: .zero))
+    table.leaves(table.ids[1])
+    #expect(table.openerCards == nil)
+    table.pass(.seconds(10))
+    #expect(table.openerCards?.map(\.label) == ["person 1", "person 2"])
+    table.pass(.seconds(10))
+    #expect(table.cards(table.ids[0])?.map(\.label) == ["person 0", "person 2"])
   }
 
   @Test("takes a user's first word only, and none behind the time for it") func oneWord() throws {

@@ -148,16 +148,18 @@ import Testing
 
   private static let beacon = [UInt8](repeating: 8, count: 16)
 
-  /// What whoever is at a position signs to say yes to a list of these.
-  private func digest(
-    _ entries: [Reveal], _ commitments: [Digest], _ position: Int, of opening: [UInt8], _ beaconKey: [UInt8] = beacon
-  ) throws -> Digest {
+  /// What somebody says who says yes to a list of these at a position.
+  private func yes(
+    _ signer: Person, _ entries: [Reveal], _ commitments: [Digest], _ position: Int, of opening: [UInt8]
+  ) throws -> Yes {
     var roll = try Roll(opening: opening, commitments: commitments)
     for (place, reveal) in entries.enumerated() { try roll.add(reveal, at: place) }
-    return try Comparison(roll, own: 0).signedDigest(position, beaconKey)
+    let comparison = try Comparison(roll, own: 0)
+    let binding = try comparison.binding(position, Self.beacon)
+    return Yes(signature: try signer.identity.sign(comparison.signedDigest(position, binding)), binding: binding)
   }
 
-  @Test("a yes holds with the card's own key, for its own position and beacon key only", arguments: 0..<5)
+  @Test("a yes holds with the card's own key, for its own position and binding only", arguments: 0..<5)
   func forgedYes(which: Int) throws {
     let (liar, owner, victim) = (try Person("liar"), try Person("owner"), try Person("victim"))
     let (opener, third) = (try made(liar, 1), try made(owner, 2))
@@ -168,21 +170,22 @@ import Testing
     raw.take(raw.guest.say(true, at: .zero))
     let entries = [opener.reveal, own, third.reveal]
     let commitments = [opener.commitment, try #require(raw.guestCommitment), third.commitment]
-    func signed(_ person: Person, _ position: Int, _ key: [UInt8] = Self.beacon) throws -> Yes {
-      let signature = try person.identity.sign(digest(entries, commitments, position, of: opening))
-      return Yes(signature: signature, beaconKey: key)
+    func signed(_ person: Person, _ position: Int) throws -> Yes {
+      try yes(person, entries, commitments, position, of: opening)
     }
     try raw.say(.saidYes(position: 0, signed(liar, 0)))
     #expect(raw.failure == nil)
-    let yes =
+    let said =
       switch which {
       case 0: try signed(owner, 2)
       case 1: try signed(liar, 2)
       case 2: try signed(owner, 0)
-      case 3: try signed(owner, 2, [UInt8](repeating: 9, count: 16))
+      case 3: Yes(signature: try signed(owner, 2).signature, binding: third.commitment)
       default: try signed(owner, 1)
       }
-    try raw.say(.saidYes(position: 2, yes))
+    try raw.say(.saidYes(position: 2, said))
+    #expect(raw.cards == nil)
+    if which == 0 { for position in [0, 2] as [UInt8] { try raw.say(.keyed(position: position, Self.beacon)) } }
     #expect((raw.cards != nil) == (which == 0))
     #expect(raw.failure == (which == 0 ? nil : .brokeRules(GatheringParticipant(position: 0, label: "liar"))))
   }
@@ -309,10 +312,30 @@ import Testing
     let signer = which == 1 ? try Person("liar") : owner
     let position = which == 2 ? 0 : 1
     let drawn = [UInt8](repeating: 1, count: 32)
-    let signature = try signer.identity.sign(digest(entries, commitments, position, of: drawn))
-    try raw.say(.yes(Yes(signature: signature, beaconKey: Self.beacon)))
+    try raw.say(.yes(yes(signer, entries, commitments, position, of: drawn)))
+    if which == 0 { try raw.say(.key(Self.beacon)) }
     #expect(raw.failure == (which == 0 ? nil : .brokeRules(GatheringParticipant(position: 1, label: "owner"))))
     #expect(raw.actions.contains { if case .finished = $0 { true } else { false } } == (which == 0))
+  }
+
+  @Test("a beacon key that no yes has bound, or that comes twice, is no reason to lose the cards that all agreed to")
+  func falseKey() throws {
+    for isTwice in [true, false] {
+      let (liar, owner) = (try Person("liar"), try Person("owner"))
+      let (opener, third) = (try made(liar, 1), try made(owner, 2))
+      let raw = try RawOpener(Person("victim"), opening: opening, commitment: opener.commitment)
+      let own = try revealed(raw, opener, [third])
+      try raw.say(.revealed(position: 0, opener.reveal))
+      try raw.say(.revealed(position: 2, third.reveal))
+      raw.take(raw.guest.say(true, at: .zero))
+      let entries = [opener.reveal, own, third.reveal]
+      let commitments = [opener.commitment, try #require(raw.guestCommitment), third.commitment]
+      try raw.say(.saidYes(position: 0, yes(liar, entries, commitments, 0, of: opening)))
+      try raw.say(.saidYes(position: 2, yes(owner, entries, commitments, 2, of: opening)))
+      try raw.say(.keyed(position: 0, Self.beacon))
+      try raw.say(.keyed(position: isTwice ? 0 : 2, isTwice ? Self.beacon : [UInt8](repeating: 9, count: 16)))
+      #expect(raw.cards?.map(\.beaconKey) == [Self.beacon, nil])
+    }
   }
 
   @Test("when a guest has committed to another's card, both are named, whoever is first, and both hear it")

@@ -78,28 +78,44 @@ final class Table {
     for id in ids { take(guests[id]?.tick(at: now) ?? [], of: id) }
   }
 
+  /// What is said arrives in the order in which it was said, whoever answers meanwhile.
+  private var due: [() -> Void] = []
+  private var isPassing = false
+
+  private func pass(_ steps: [() -> Void]) {
+    due += steps
+    guard !isPassing else { return }
+    isPassing = true
+    while !due.isEmpty { due.removeFirst()() }
+    isPassing = false
+  }
+
   func take(_ actions: [GatheringOpener.Action]) {
-    for action in actions {
-      openerActions.append(action)
-      switch action {
-      case .send(let bytes, let id):
-        for part in toGuest(number(id), bytes) { take(guests[id]?.receive(part, at: now) ?? [], of: id) }
-      case .hangUp(let id): take(guests[id]?.ended() ?? [], of: id)
-      case .failed: for id in ids { take(guests[id]?.ended() ?? [], of: id) }
-      default: break
-      }
+    pass(actions.map { action in { self.carryOut(action) } })
+  }
+
+  private func carryOut(_ action: GatheringOpener.Action) {
+    openerActions.append(action)
+    switch action {
+    case .send(let bytes, let id):
+      for part in toGuest(number(id), bytes) { take(guests[id]?.receive(part, at: now) ?? [], of: id) }
+    case .hangUp(let id): take(guests[id]?.ended() ?? [], of: id)
+    case .failed: for id in ids { take(guests[id]?.ended() ?? [], of: id) }
+    default: break
     }
   }
 
   func take(_ actions: [GatheringGuest.Action], of id: GatheringOpener.ID) {
-    for action in actions {
-      guestActions[id, default: []].append(action)
-      switch action {
-      case .send(let bytes):
-        for part in toOpener(number(id), bytes) { take(opener.receive(part, from: id, at: now)) }
-      case .failed: take(opener.lost(id))
-      default: break
-      }
+    pass(actions.map { action in { self.carryOut(action, of: id) } })
+  }
+
+  private func carryOut(_ action: GatheringGuest.Action, of id: GatheringOpener.ID) {
+    guestActions[id, default: []].append(action)
+    switch action {
+    case .send(let bytes):
+      for part in toOpener(number(id), bytes) { take(opener.receive(part, from: id, at: now)) }
+    case .failed: take(opener.lost(id))
+    default: break
     }
   }
 

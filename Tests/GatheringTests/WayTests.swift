@@ -118,12 +118,14 @@ import WireCodec
     let digest = try Digest([UInt8](repeating: 1, count: 32))
     let bytes = [UInt8](repeating: 2, count: 32)
     let long = bytes + bytes
-    let yes = Yes(signature: long, beaconKey: [UInt8](repeating: 3, count: 16))
+    let beacon = [UInt8](repeating: 3, count: 16)
+    let yes = Yes(signature: long, binding: digest)
     let reveal = Reveal(card: person.card, subkey: bytes)
     let messages: [GatheringMessage] = [
       .greeting(number: 99, opening: bytes, nonce: bytes), .hello(nonce: bytes, share: bytes, commitment: digest),
       .answer(share: bytes, commitment: digest), .confirmation(long), .list([digest, digest]), .reveal(reveal),
-      .revealed(position: 20, reveal), .yes(yes), .no, .saidYes(position: 0, yes),
+      .revealed(position: 20, reveal), .yes(yes), .no, .saidYes(position: 0, yes), .key(beacon),
+      .keyed(position: 20, beacon),
       .ended(.saidNo, position: 3, other: 0),
     ]
     for message in messages {
@@ -133,23 +135,27 @@ import WireCodec
       #expect(throws: WireError.self) { try GatheringMessage.decode(Array(encoded.dropLast()), limit: 4096) }
     }
     for refused in [
-      [], [0], [5], [23], [22, 8, 0, 0], [22, 1, 21, 0], [22, 7, 0, 21], [16, 1] + bytes, [16, 22], [1, 2],
+      [], [0], [5], [25], [23], [24, 21] + beacon, [22, 8, 0, 0], [22, 1, 21, 0], [22, 7, 0, 21], [16, 1] + bytes,
+      [16, 22], [1, 2],
     ] as [[UInt8]] {
       #expect(throws: WireError.self) { try GatheringMessage.decode(refused, limit: 4096) }
     }
   }
   @Test("sealed messages show by their length neither names and addresses nor who says what") func padding() throws {
     let (short, long) = (try Person("a"), try Person(String(repeating: "a", count: 64)))
-    let yes = Yes(signature: [UInt8](repeating: 1, count: 64), beaconKey: [UInt8](repeating: 3, count: 16))
+    let beacon = [UInt8](repeating: 3, count: 16)
+    let yes = Yes(
+      signature: [UInt8](repeating: 1, count: 64), binding: try Digest([UInt8](repeating: 3, count: 32)))
     let reveals = [short, long].flatMap { person -> [GatheringMessage] in
       let reveal = Reveal(card: person.card, subkey: [UInt8](repeating: 1, count: 32))
       return [.reveal(reveal), .revealed(position: 1, reveal)]
     }
     #expect(Set(try reveals.map { try $0.padded().count }) == [2084])
     let words: [GatheringMessage] = [
-      .yes(yes), .no, .saidYes(position: 1, yes), .ended(.saidNo, position: 1, other: 0),
+      .yes(yes), .no, .saidYes(position: 1, yes), .key(beacon), .keyed(position: 1, beacon),
+      .ended(.saidNo, position: 1, other: 0),
     ]
-    #expect(Set(try words.map { try $0.padded().count }) == [82])
+    #expect(Set(try words.map { try $0.padded().count }) == [98])
     for message in reveals + words {
       let padded = try message.padded()
       #expect(try GatheringMessage.unpadded(padded) == message)

@@ -319,6 +319,7 @@ struct ArgumentContractTests {
     case let command as StatusCommand: (command.global, command.unlock)
     case let command as ScanCommand: (command.global, command.unlock)
     case let command as DaemonCommand: (command.global, command.unlock)
+    case let command as MeetCommand: (command.global, command.unlock)
     case let command as UnlockCommand: (command.global, command.unlock)
     case let command as LockCommand: (command.global, command.unlock)
     default: nil

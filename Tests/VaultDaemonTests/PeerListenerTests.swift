@@ -9,7 +9,7 @@ struct PeerListenerTests {
   /// What is tried, where some hosts can't be had.
   private func tried(_ host: String, failing: [String: Int32]) async -> (tried: [String], outcome: String?) {
     var tried: [String] = []
-    let outcome = try? await PeerListener.bound(host) { (host) async throws(TransportError) -> String in
+    let outcome = try? await ListeningPlace.bound(host) { (host) async throws(TransportError) -> String in
       tried.append(host)
       guard let code = failing[host] else { return host }
       throw .unreachable(String(cString: strerror(code)))

@@ -122,7 +122,7 @@ compare("Key from the opener", from_opener)
 closed = bytes([16, 2]) + b"".join(commitments)
 compare("Alice: list", closed)
 compare("Alice: list, sealed", seal(from_opener, 0, closed))
-compare("Bob: yes, sealed", seal(from_guest, 1, bytes.fromhex(shown("Bob: yes")).ljust(82, b"\0")))
+compare("Bob: yes, sealed", seal(from_guest, 1, bytes.fromhex(shown("Bob: yes")).ljust(98, b"\0")))
 parts = [part for pair in zip(cards, subkeys) for part in pair]
 transcript = group.digest(b"vault/gathering-transcript/v1", opening, (2).to_bytes(8, "big"), *commitments, *parts)
 compare("Transcript", transcript)

@@ -54,9 +54,18 @@ package final class TrustList: Room {
     return PeerAddition(peer: try directory.summary(record), change: .added)
   }
 
-  /// Throws why a card can't be any peer's, whoever shows it: its signature is wrong, or its keys are this device's, or in part
-  /// another peer's.
-  package func checkKeys(of card: PeerCard) throws {
+  /// Throws why a card can't be imported under its own label, whoever shows it.
+  package func check(_ card: PeerCard) throws {
+    try Self.checkName(card.label)
+    guard !PeerName.isBlank(card.label) else { throw VaultError(.refused, "its name can't be seen") }
+    guard !PeerName.claimsIntroduction(card.label) else {
+      throw VaultError(.refused, "its name says that somebody has introduced it, which only this program says")
+    }
+    try checkKeys(of: card)
+  }
+
+  /// Throws if a card's signature is wrong, or its keys are this device's, or in part another peer's.
+  private func checkKeys(of card: PeerCard) throws {
     if card.signature != nil {
       do { try card.verify() } catch {
         throw VaultError(.damaged, "the card's signature is wrong", hint: "ask for a fresh one: `vault id --text`")
@@ -68,7 +77,8 @@ package final class TrustList: Room {
     guard !card.keys.sharesKey(with: identity.keys) else {
       throw VaultError(.refused, "this card reuses one of your own keys, which no honest card does")
     }
-    for other in try database.peers() where other.digest != card.keys.digest {
+    guard try database.peer(card.keys.digest) == nil else { return }
+    for other in try database.peers() {
       guard try !directory.storedCard(other).keys.sharesKey(with: card.keys) else {
         throw VaultError(.refused, "this card reuses a key of your peer \(other.name), which no honest card does")
       }

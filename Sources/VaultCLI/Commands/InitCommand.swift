@@ -79,7 +79,7 @@ struct InitCommand: AsyncParsableCommand, UnlockingCommand {
     console.note("made the vault of \(identity.card.label) in \(composition.folders.data)")
     console.note("fingerprint: \(identity.fingerprint)")
     guard replaces else {
-      return console.note("next: exchange public keys with 'vault id' and 'vault peer add', and run 'vault daemon'")
+      return console.note("next: 'vault meet' with the people you trust, and 'vault daemon --background'")
     }
     try vault.changing.setReplacing()
     console.note("next, for each secret: see as many friends who hold shares of it as it needs, and")

@@ -47,7 +47,7 @@ struct MeetCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let desk = try MeetingDesk(vault, console)
-    let cards =
+    let imported =
       if let at {
         try await desk.join(at: PeerAddress(parsing: at))
       } else if let place = listen.flatMap(Self.place) {
@@ -55,8 +55,13 @@ struct MeetCommand: OpenedCommand {
       } else {
         try await desk.begin()
       }
-    let additions = try desk.importAll(cards)
     try console.result(
-      additions.map { Printable.escape($0.peer.name) }, json: .array(additions.map(\.json)))
+      imported.additions.map { Printable.escape($0.peer.name) }, json: .array(imported.additions.map(\.json)))
+    guard imported.problems.isEmpty else {
+      throw VaultError(
+        .other, "not all were made peers: \(imported.problems.joined(separator: "; "))",
+        hint: "import their cards with `vault peer add --name`")
+    }
+    console.note("next: 'vault daemon --background' answers them, 'vault share' gives them shares")
   }
 }

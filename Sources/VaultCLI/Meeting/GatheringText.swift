@@ -14,16 +14,17 @@ enum GatheringText {
       + ["press Enter when everybody is here"]
   }
 
-  /// What everybody compares. `known` has the names of those who are peers already.
-  static func lines(_ list: GatheringList, known: [Int: String]) -> [String] {
+  /// What everybody compares, with what this device knows of some. Names are in quotes, so that none can pass for a remark.
+  static func lines(_ list: GatheringList, _ known: [Int: String]) -> [String] {
     var lines = ["", "compare with everybody, aloud, names and words:", "", "  \(list.cards.count) people"]
     let doubtful = Set(list.sameNames)
     for (position, card) in list.cards.enumerated() {
       var remarks: [String] = []
       if position == list.own { remarks.append("this device") }
-      if let name = known[position] { remarks.append(name == card.label ? "a peer already" : "your peer \(name)") }
+      if let remark = known[position] { remarks.append(remark) }
       if doubtful.contains(position) { remarks.append("more than one has this name: who is it?") }
-      lines.append("    \(card.label)" + (remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))"))
+      lines.append(
+        "    \(Printable.quoted(card.label))" + (remarks.isEmpty ? "" : "  \(remarks.joined(separator: ", "))"))
     }
     return lines + [
       "", "  \(list.check)", "",
@@ -32,7 +33,7 @@ enum GatheringText {
   }
 
   static func waiting(for positions: [Int], in list: GatheringList) -> String {
-    let names = positions.filter(list.cards.indices.contains).map { list.cards[$0].label }
+    let names = positions.filter(list.cards.indices.contains).map { Printable.quoted(list.cards[$0].label) }
     return names.isEmpty ? "everybody has said yes" : "waiting for \(names.joined(separator: ", "))"
   }
 
@@ -78,7 +79,8 @@ enum GatheringText {
     }
   }
 
-  private static func name(_ participant: GatheringParticipant) -> String {
-    participant.label ?? (participant.position == 0 ? "whoever opened it" : "number \(participant.position + 1)")
+  static func name(_ participant: GatheringParticipant) -> String {
+    participant.label.map { Printable.quoted($0) }
+      ?? (participant.position == 0 ? "whoever opened it" : "number \(participant.position + 1)")
   }
 }

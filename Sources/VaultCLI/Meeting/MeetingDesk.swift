@@ -5,6 +5,7 @@ import LocalNames
 import PeerAuth
 import PeerLink
 import SecretVault
+import Synchronization
 import VaultDaemon
 
 /// What somebody at the terminal and a gathering say to each other.
@@ -13,14 +14,12 @@ struct MeetingDesk {
     /// A line that was typed; nil at the end of what can be typed.
     case typed(String?)
     case heard(RoomEvent)
-    case found(LocalSighting)
-    case cannotLook(LocalNamesError)
-    /// Some time has passed.
-    case later
+    /// Why others don't find this meeting.
+    case unfound(LocalNamesError)
   }
 
-  /// How often a wrong code may be typed.
-  private static let codeLimit = 3
+  /// How often something may be typed that is no code.
+  private static let spellingLimit = 5
   /// How long others are looked for before somebody is told that nobody is found.
   private static let patience = Duration.seconds(20)
 
@@ -71,13 +70,13 @@ struct MeetingDesk {
   // MARK: - Opening and joining
 
   /// Opens a meeting or joins one, as the user says.
-  func begin() async throws -> [PeerCard] {
+  func begin() async throws -> Imported {
     let code = try await ask("Code of the meeting, or Enter to open one: ")
     return code.allSatisfy(\.isWhitespace) ? try await open() : try await join(at: nil, code)
   }
 
   /// Opens a meeting: at this place, or at a free port of all addresses.
-  func open(at place: (host: String, port: Int) = ("::", 0)) async throws -> [PeerCard] {
+  func open(at place: (host: String, port: Int) = ("::", 0)) async throws -> Imported {
     let card = try vault.core.recognisableCard()
     let room: OpenedRoom
     do { room = try OpenedRoom(card: card, identity: vault.core.identity, clock: clock) } catch {
@@ -87,130 +86,143 @@ struct MeetingDesk {
     limits.remembersPlaces = false
     let listener: TCPListener
     do {
-      listener = try await TCPListener.bind(host: place.host, port: place.port, limits: limits)
+      listener = try await ListeningPlace.bound(place.host) { [limits] (host) async throws(TransportError) in
+        try await TCPListener.bind(host: host, port: place.port, limits: limits)
+      }
     } catch { throw VaultError(.other, "a meeting can't be opened at \(place.host), port \(place.port): \(error)") }
-    let isLocal = ListeningPlace.isLoopback(listener.address.host)
     let stop = StopSignal()
-    if let stop, let port = UInt16(exactly: listener.address.port), !isLocal {
+    let address = listener.address
+    if let stop, let port = UInt16(exactly: address.port), !ListeningPlace.isLoopback(address.host) {
       Task { [arriving] in
-        if let problem = await RoomPlaces.offer(room.number, port: port, until: stop) {
-          arriving.yield(.cannotLook(problem))
-        }
+        guard let problem = await RoomPlaces.offer(room.number, port: port, until: stop) else { return }
+        arriving.yield(.unfound(problem))
       }
     }
     let running = Task { await room.run([listener.incoming]) }
-    let addresses = isLocal ? [listener.address.description] : LocalWay.addresses(port: listener.address.port)
-    for line in GatheringText.opened(room.code, at: addresses) { show(line) }
-    let outcome = try await converse(room.events, close: { await room.close() }, say: { await room.say($0) })
+    let places =
+      ListeningPlace.isAny(address.host) ? LocalWay.addresses(port: address.port) : [address.description]
+    for line in GatheringText.opened(room.code, at: places) { show(line) }
+    let outcome: Outcome
+    do {
+      outcome = try await converse(
+        room.events, close: { if await room.close() { await listener.close() } }, say: { await room.say($0) })
+    } catch {
+      stop?.raise()
+      running.cancel()
+      await running.value
+      throw error
+    }
     stop?.raise()
+    // First what counts, then the farewell.
+    let imported = try outcome.result.map(importAll)
     await running.value
     await listener.close()
-    return try outcome.result.mapError(GatheringText.error).get()
+    return try imported.mapError(GatheringText.error).get()
   }
 
   /// Joins a meeting at an address, or one that is found on this network.
-  func join(at address: PeerAddress?, _ typed: String? = nil) async throws -> [PeerCard] {
+  func join(at address: PeerAddress?, _ typed: String? = nil) async throws -> Imported {
     var typed = typed
-    for _ in 0..<Self.codeLimit {
+    var search = RoomSearch(clock: clock)
+    var misspelt = 0
+    while search.guesses > 0, misspelt < Self.spellingLimit {
       let text: String
       if let given = typed { text = given } else { text = try await ask("Code of the meeting: ") }
       typed = nil
       let number: UInt16
       do throws(GatheringCodeError) { number = try GatheringCode(reading: text).number } catch {
         show(GatheringText.words(for: error))
+        misspelt += 1
         continue
       }
-      let failure: GatheringFailure
-      switch try await enter(text, number, at: address) {
-      case .success(let cards): return cards
-      case .failure(let why): failure = why
+      let attempt: RoomAttempt?
+      if let address {
+        attempt = try await search.knock(
+          dial: { () async throws(TransportError) in try await TCPConnector().connect(address) },
+          speak: { try await speak($0, text, avoiding: $1) })
+      } else {
+        attempt = try await look(for: number, text, &search)
       }
-      guard failure == .notLetIn || failure == .otherOpening else { throw GatheringText.error(of: failure) }
-      show("not let in: the code is another one, or the list has just been closed")
+      guard let attempt else {
+        throw VaultError(
+          .unreachable,
+          address.map { "no meeting is open at \($0), or too many are at its door" }
+            ?? "no meeting with the number \(number) is found on this network", hint: GatheringText.addressHint)
+      }
+      switch attempt.result {
+      case .success(let cards): return importAll(cards)
+      case .failure(let failure):
+        guard !attempt.hasJoined, failure == .notLetIn || failure == .otherOpening else {
+          throw GatheringText.error(of: failure)
+        }
+        show("not let in: the code is another one, or the list has just been closed")
+      }
     }
-    throw VaultError(.refused, "no code was right", hint: "ask for a new one: the old one counts no more")
+    throw VaultError(
+      .refused, "no code was right",
+      hint: "ask for a new one, and join with --at and the address on the opener's screen")
   }
 
-  /// Tries the places where the meeting may be.
-  private func enter(
-    _ code: String, _ number: UInt16, at address: PeerAddress?
-  ) async throws -> Result<[PeerCard], GatheringFailure> {
-    if let address {
-      let connection: any PeerTransport
-      do { connection = try await TCPConnector().connect(address) } catch {
-        throw VaultError(
-          .unreachable, "nobody can be reached at \(address)", hint: "is it the address on the other one's screen?")
-      }
-      return try await speak(connection, code).result
-    }
+  /// Tries the places on this network that say that they have the meeting.
+  private func look(for number: UInt16, _ code: String, _ search: inout RoomSearch) async throws -> RoomAttempt? {
     guard let stop = StopSignal() else { throw VaultError(.other, "no descriptor is left") }
     defer { stop.raise() }
-    let places = RoomPlaces.find(number, until: stop) { [arriving] in arriving.yield(.cannotLook($0)) }
-    Task { [arriving] in for await place in places { arriving.yield(.found(place)) } }
-    let timing = Task { [arriving] in
+    let problem = Mutex<LocalNamesError?>(nil)
+    let places = RoomPlaces.find(number, until: stop) { why in problem.withLock { $0 = why } }
+    let timing = Task {
       try await Task.sleep(for: Self.patience)
-      arriving.yield(.later)
+      stop.raise()
     }
     defer { timing.cancel() }
     console.note("looking for the meeting on this network")
-    var tried: Set<[UInt8]> = []
-    var failure: GatheringFailure?
-    while tried.count < RoomPlaces.limit, let input = await next() {
-      switch input {
-      case .typed(nil): throw VaultError(.interrupted, "nobody was made a peer")
-      case .typed, .heard: continue
-      case .cannotLook(let problem):
-        throw VaultError(
-          .unreachable, "nobody can be looked for on this network: \(problem)", hint: GatheringText.addressHint)
-      case .later:
-        guard failure == nil else { return .failure(failure ?? .notLetIn) }
-        throw VaultError(
-          .unreachable, "no meeting with the number \(number) is found on this network", hint: GatheringText.addressHint
-        )
-      case .found(let place):
-        // One device is tried once, whatever addresses it has.
-        guard !tried.contains(place.key.label),
-          let connection = try? await TCPConnector(connectTimeout: .seconds(3)).connect(
-            place.key.address, port: place.port)
-        else { continue }
-        tried.insert(place.key.label)
-        let outcome = try await speak(connection, code)
-        guard case .failure(let why) = outcome.result, !outcome.hasJoined else { return outcome.result }
-        failure = failure == .notLetIn ? failure : why
-        if why == .notLetIn {
-          // Another one may have the same number; who has the right words answers as fast.
-          Task { [arriving] in
-            try await Task.sleep(for: .seconds(2))
-            arriving.yield(.later)
+    let attempt = try await search.enter(
+      places,
+      dial: { (place) async throws(TransportError) in
+        try await TCPConnector(connectTimeout: .seconds(3)).connect(place.key.address, port: place.port)
+      },
+      speak: { connection, tried in
+        let attempt = try await speak(connection, code, avoiding: tried)
+        // Others with the same number are as quick to be found.
+        if attempt.hasGuessed {
+          Task {
+            try await Task.sleep(for: .seconds(2)); stop.raise()
           }
         }
-      }
+        return attempt
+      })
+    if attempt == nil, let problem = problem.withLock({ $0 }) {
+      throw VaultError(
+        .unreachable, "nobody can be looked for on this network: \(problem)", hint: GatheringText.addressHint)
     }
-    return .failure(failure ?? .notLetIn)
+    return attempt
   }
 
   private func speak(
-    _ connection: any PeerTransport, _ code: String
-  ) async throws -> Outcome {
+    _ connection: any PeerTransport, _ code: String, avoiding: Set<[UInt8]>
+  ) async throws -> RoomAttempt {
     let card = try vault.core.recognisableCard()
     let room: EnteredRoom
     do {
       room = try EnteredRoom(
-        connection, code: GatheringCode(reading: code), card: card, identity: vault.core.identity, clock: clock)
+        connection, code: GatheringCode(reading: code), card: card, identity: vault.core.identity, clock: clock,
+        avoiding: avoiding)
     } catch let error as GatheringFailure { throw GatheringText.error(of: error) }
     let running = Task { await room.run() }
-    let outcome = try await converse(room.events, close: nil, say: { await room.say($0) })
-    await running.value
-    return outcome
+    do {
+      let outcome = try await converse(room.events, close: nil, say: { await room.say($0) })
+      // Of a meeting that others have agreed to as well, the end isn't waited for.
+      if case .failure = outcome.result { await running.value }
+      return await room.attempt(outcome.result)
+    } catch {
+      running.cancel()
+      await running.value
+      throw error
+    }
   }
 
   // MARK: - In the room
 
-  private struct Outcome {
-    let result: Result<[PeerCard], GatheringFailure>
-    /// Whether the code was right.
-    let hasJoined: Bool
-  }
+  private struct Outcome { let result: Result<[PeerCard], GatheringFailure> }
 
   /// Passes on what is heard and typed until the gathering is over. `close` is the opener's.
   private func converse(
@@ -219,17 +231,22 @@ struct MeetingDesk {
     let hearing = Task { [arriving] in for await event in events { arriving.yield(.heard(event)) } }
     defer { hearing.cancel() }
     var guests = 0
-    var hasJoined = false
+    var hasAgreed = false
     var list: GatheringList?
     var waiting: [Int] = []
     while let input = await next() {
       switch input {
-      case .typed(nil): throw VaultError(.interrupted, "this device has left, and nobody was made a peer")
+      case .typed(nil):
+        throw VaultError(
+          .interrupted, "this device has left, and nobody was made a peer here",
+          hint: hasAgreed
+            ? "others may have made it their peer, as it had said yes: look there with `vault peer list`" : nil)
       case .typed(let line?):
         if let shown = list {
           switch line.lowercased() {
           case "yes":
             list = nil
+            hasAgreed = true
             console.note(GatheringText.waiting(for: waiting, in: shown))
             await say(true)
           case "no":
@@ -237,14 +254,13 @@ struct MeetingDesk {
             await say(false)
           default: show("yes or no, please")
           }
-        } else if let close, waiting.isEmpty {
+        } else if let close, waiting.isEmpty, line.allSatisfy(\.isWhitespace) {
           if guests == 0 { show("nobody has come yet") } else { await close() }
         }
       case .heard(.guests(let count)):
         guests = count
         show("\(count) \(count == 1 ? "other is" : "others are") here; Enter when that is everybody")
       case .heard(.joined):
-        hasJoined = true
         show("the code is right: wait until everybody is here")
       case .heard(.compare(let compared)):
         if let objection = objection(to: compared) {
@@ -254,14 +270,13 @@ struct MeetingDesk {
         }
         list = compared
         waiting = compared.cards.indices.filter { $0 != compared.own }
-        for line in GatheringText.lines(compared, known: names(of: compared)) { show(line) }
+        for line in GatheringText.lines(compared, remarks(on: compared)) { show(line) }
       case .heard(.agreed(let participant)):
         waiting.removeAll { $0 == participant.position }
-        console.note("\(participant.label ?? "somebody") has said yes")
-      case .heard(.finished(let cards)): return Outcome(result: .success(cards), hasJoined: true)
-      case .heard(.failed(let failure)): return Outcome(result: .failure(failure), hasJoined: hasJoined)
-      case .found, .later: continue
-      case .cannotLook(let problem): console.note("others don't find this meeting by themselves: \(problem)")
+        console.note("\(GatheringText.name(participant)) has said yes")
+      case .heard(.finished(let cards)): return Outcome(result: .success(cards))
+      case .heard(.failed(let failure)): return Outcome(result: .failure(failure))
+      case .unfound(let problem): console.note("others don't find this meeting by themselves: \(problem)")
       }
     }
     throw VaultError(.interrupted, "nobody was made a peer")
@@ -270,47 +285,49 @@ struct MeetingDesk {
   /// Why a card in a list can't be imported here; nil if all can.
   private func objection(to list: GatheringList) -> String? {
     for (position, card) in list.cards.enumerated() where position != list.own {
-      do { try vault.trust.checkKeys(of: card) } catch {
-        return "this device says no: \(card.label): \(VaultError(error).reason)"
+      do { try vault.trust.check(card) } catch {
+        return "this device says no to \(Printable.quoted(card.label)): \(VaultError(error).reason)"
       }
     }
     return nil
   }
 
-  /// What peers are called here already whose cards are in a list.
-  private func names(of list: GatheringList) -> [Int: String] {
+  /// What this device knows of who is in a list.
+  private func remarks(on list: GatheringList) -> [Int: String] {
     let peers = (try? vault.trust.peers()) ?? []
-    return list.cards.indices.reduce(into: [:]) { names, position in
-      names[position] = peers.first { $0.cardDigest == list.cards[position].keys.digest.description }?.name
+    return list.cards.enumerated().reduce(into: [:]) { remarks, entry in
+      let digest = entry.element.keys.digest.description
+      if let peer = peers.first(where: { $0.cardDigest == digest }) {
+        remarks[entry.offset] = "your peer \(Printable.quoted(peer.name))"
+      } else if let namesake = try? vault.trust.namesakes(of: entry.element).first, entry.offset != list.own {
+        remarks[entry.offset] = "not your peer \(Printable.quoted(namesake.name)): another device, or somebody else"
+      }
     }
   }
 
   // MARK: - Importing
 
-  /// Makes peers of all. One that can't be doesn't keep the others from it.
-  func importAll(_ cards: [PeerCard]) throws -> [PeerAddition] {
+  struct Imported {
     var additions: [PeerAddition] = []
+    /// Who could not be made a peer, and why.
     var problems: [String] = []
+  }
+
+  /// Makes peers of all. One that can't be doesn't keep the others from it.
+  private func importAll(_ cards: [PeerCard]) -> Imported {
+    var imported = Imported()
     for card in cards {
       do {
         let namesakes = try vault.trust.namesakes(of: card)
         let addition = try vault.trust.addPeer(card, name: nil)
-        additions.append(addition)
+        imported.additions.append(addition)
         if let known = namesakes.first {
-          console.note(
-            "\(addition.peer.name) counts as somebody else than \(known.name); if it is a new device of the same person: vault peer add --device-of \(shellQuoted(known.name)) with its card"
+          console.warning(
+            "\(addition.peer.name) (\(addition.peer.fingerprint)) counts as somebody else than \(known.name) (\(known.fingerprint)); if it is a new device of the same person, import its card with --device-of \(shellQuoted(known.name))"
           )
         }
-      } catch { problems.append("\(card.label): \(VaultError(error).reason)") }
+      } catch { imported.problems.append("\(Printable.quoted(card.label)): \(VaultError(error).reason)") }
     }
-    guard problems.isEmpty else {
-      throw VaultError(
-        .other, "not all were made peers: \(problems.joined(separator: "; "))",
-        hint: "import their cards with `vault peer add`")
-    }
-    console.note(
-      "\(additions.count) \(additions.count == 1 ? "peer" : "peers") now: `vault daemon --background` answers them, `vault share` gives them shares"
-    )
-    return additions
+    return imported
   }
 }

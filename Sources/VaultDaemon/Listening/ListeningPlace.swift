@@ -1,3 +1,4 @@
+import Glibc
 package import PeerAuth
 
 /// Whether peers who dial what this device's card says come to its daemon, as far as that can be told without asking
@@ -35,10 +36,22 @@ package enum ListeningPlace {
     }
   }
 
-  private static func isAny(_ host: String) -> Bool { host == "0.0.0.0" || host == "::" }
+  package static func isAny(_ host: String) -> Bool { host == "0.0.0.0" || host == "::" }
   package static func isLoopback(_ host: String) -> Bool { host.hasPrefix("127.") || host == "::1" }
   private static func isNumber(_ host: String) -> Bool {
     host.contains(":")
       || host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+  }
+
+  /// Where the system knows no IPv6, all its addresses are those of IPv4.
+  package static func bound<Listener: Sendable>(
+    _ host: String, _ bind: (String) async throws(TransportError) -> Listener
+  ) async throws(TransportError) -> Listener {
+    do { return try await bind(host) } catch {
+      guard host == "::", case .unreachable(let reason) = error,
+        [EAFNOSUPPORT, EADDRNOTAVAIL].contains(where: { reason.lowercased() == SystemError.text($0).lowercased() })
+      else { throw error }
+      return try await bind("0.0.0.0")
+    }
   }
 }

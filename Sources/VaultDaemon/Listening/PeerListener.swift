@@ -53,7 +53,7 @@ struct PeerListener: Service {
     var listener: TCPListener?
     if case .at(let host, let port) = target {
       do {
-        listener = try await Self.bound(host) { (host) async throws(TransportError) in
+        listener = try await ListeningPlace.bound(host) { (host) async throws(TransportError) in
           try await TCPListener.bind(host: host, port: port, limits: limits)
         }
       } catch {
@@ -79,18 +79,6 @@ struct PeerListener: Service {
   /// nothing.
   private func waitForChange(from target: ListenTarget) async {
     try? await vault.core.waitForSettings { fixed != nil || (try? ListenTarget(vault)) ?? target == target }
-  }
-
-  /// Where the system knows no IPv6, all its addresses are those of IPv4.
-  static func bound<Listener: Sendable>(
-    _ host: String, _ bind: (String) async throws(TransportError) -> Listener
-  ) async throws(TransportError) -> Listener {
-    do { return try await bind(host) } catch {
-      guard host == "::", case .unreachable(let reason) = error,
-        [EAFNOSUPPORT, EADDRNOTAVAIL].contains(where: { reason.lowercased() == SystemError.text($0).lowercased() })
-      else { throw error }
-      return try await bind("0.0.0.0")
-    }
   }
 
   /// Why nothing can be listened to there, and what to do about it.

@@ -21,9 +21,11 @@ package enum PeerName {
   }
 
   /// Whether it reads as that of a holder whom somebody has introduced, which no peer is.
-  static func claimsIntroduction(_ name: String) -> Bool { skeleton(name).contains(skeleton(", introduced by")) }
+  package static func claimsIntroduction(_ name: String) -> Bool {
+    skeleton(name).contains(skeleton(", introduced by"))
+  }
 
-  static func isBlank(_ name: String) -> Bool { skeleton(name).isEmpty }
+  package static func isBlank(_ name: String) -> Bool { skeleton(name).isEmpty }
 
   private static func folded(_ text: String) -> String {
     // By way of the upper case, so that ß is ss and the final sigma a sigma.

@@ -13,8 +13,9 @@ enum GatheringSamples {
         [
           "valid-greeting": [1, 1, 0, 7] + many(1, 64), "valid-hello": [2] + many(1, 96),
           "valid-answer": [3] + many(1, 64), "valid-confirmation": [4] + many(1, 64),
-          "valid-list": [16, 2] + many(1, 64), "valid-yes": [19] + many(1, 80), "valid-no": [20],
-          "valid-said-yes": [21, 20] + many(1, 80), "valid-ended": [22, 7, 0, 0],
+          "valid-list": [16, 2] + many(1, 64), "valid-yes": [19] + many(1, 96), "valid-no": [20],
+          "valid-said-yes": [21, 20] + many(1, 96), "valid-key": [23] + many(1, 16),
+          "valid-keyed": [24, 20] + many(1, 16), "valid-ended": [22, 7, 0, 0],
           "other-version": [1, 2, 0, 7] + many(1, 64), "number-zero": [1, 1, 0, 0] + many(1, 64),
           "number-too-large": [1, 1, 0, 100] + many(1, 64), "list-of-one": [16, 1] + many(1, 32),
           "list-too-long": [16, 22] + many(1, 704), "list-truncated": [16, 3] + many(1, 64),

@@ -184,8 +184,10 @@ enum GatheringTargets {
     }
   }
 
+  private static let bound = prepared { try Digest(many(3, Digest.byteCount)) }
+
   private static func yes(_ tape: inout Tape) -> Yes {
-    Yes(signature: tape.bytes(exactly: 64), beaconKey: tape.bytes(exactly: PeerCard.beaconKeyByteCount))
+    Yes(signature: tape.bytes(exactly: 64), binding: bound)
   }
 
   /// The same from a guest.
