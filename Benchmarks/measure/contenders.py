@@ -185,7 +185,7 @@ class Vault(Contender):
         if self.id is None:
             return
         for name in ["dealer", *self.group.daemons]:
-            process.run(self.group.arguments(name, "delete", self.id, "--yes"), accepted=(0, 1))
+            process.run(self.group.arguments(name, "secret", "delete", self.id, "--yes"), accepted=(0, 1))
         self.id = None
 
     def finish(self):

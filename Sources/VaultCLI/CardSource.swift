@@ -51,12 +51,12 @@ enum CardSource {
     case 0:
       throw VaultError(
         .usage, texts.count == 1 ? "that is no card of a peer" : "none of these \(texts.count) QR codes is a card",
-        hint: "a card begins with vaultpeer1; 'vault scan' shows what is in a picture")
+        hint: "a card begins with vaultpeer1; 'vault peer scan' shows what is in a picture")
     default:
       let labels = cards.map { (try? PeerText.card($0).label) ?? "a damaged card" }
       throw VaultError(
         .ambiguous, "there are \(cards.count) cards in this picture: \(labels.joined(separator: ", "))",
-        hint: "cut the picture, or take the text of one from 'vault scan'")
+        hint: "cut the picture, or take the text of one from 'vault peer scan'")
     }
   }
 

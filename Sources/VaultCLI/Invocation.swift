@@ -7,6 +7,9 @@ enum Invocation {
   static let encodingHint =
     "rename the file or folder with letters in UTF-8; the contents of a file can be piped in with -"
 
+  /// The words behind the program's name, as they are meant now: who uses an old name of a command is told the new one.
+  static let line = OldNames.line(Array(CommandLine.arguments.dropFirst()))
+
   /// The arguments behind the program's name. One that is not UTF-8 is refused: it could not be handed on as it is.
   static func arguments() throws -> [String] {
     let count = Int(CommandLine.argc)
@@ -34,14 +37,13 @@ enum Invocation {
   }
 
   /// The argument parser's complaint in this program's form: one line, lower case, no full stop, and where to read more.
-  static func usageError(message: String, full: String, arguments: [String]) -> VaultError {
+  static func usageError(message: String, full: String, words: [String]) -> VaultError {
     var reason = message.split(whereSeparator: \.isNewline).joined(separator: " ")
     while reason.hasSuffix(".") { reason.removeLast() }
     if let first = reason.first, let second = reason.dropFirst().first, second.isLowercase || second == " " {
       reason = first.lowercased() + reason.dropFirst()
     }
     reason = reason.replacing(". Did you mean", with: "; did you mean")
-    let words = Array(arguments.dropFirst())
     // One of them, or several: "2 unexpected arguments".
     if reason.contains("unexpected argument"), let unknown = UnknownCommand(in: words) { return unknown.error }
     // What is missing may be there, with a slip in its name.

@@ -23,6 +23,7 @@ enum Main {
     let isDaemon = (try? parsed.get() as? DaemonCommand)?.background == false
     if case .success(let command) = parsed, command is ClipboardGuardCommand { ClipboardGuard.awaitSignals() }
     Interruption.start(signals, isDaemon: isDaemon, console: console)
+    if let note = Invocation.line.note { console.note(note) }
     let code: Int32
     switch parsed {
     case .success(let command): code = finish(command, console)
@@ -44,16 +45,14 @@ enum Main {
   /// What scripts ask first and often: without the parser, and without threads.
   private static func showVersion() -> Int32 {
     ProcessHardening.apply()
-    do { try Console.write(Root.version + "\n", to: STDOUT_FILENO) } catch {
-      return report(error, Invocation.console(of: CommandLine.arguments))
-    }
-    return ExitCodes.done
+    return show(Root.version, Invocation.console(of: CommandLine.arguments))
   }
 
   /// The command, if it makes sense and the caller has left open what it needs.
   private static func parse() throws -> any ParsableCommand {
     try RequestArgument.check()
-    let arguments = try Invocation.arguments()
+    let arguments = OldNames.line(try Invocation.arguments()).words
+    if let text = FirstScreen.answer(to: arguments) { throw WantedHelp(text: text) }
     try Invocation.checkHelp(arguments)
     let command = try Root.parseAsRoot(arguments)
     if let command = command as? any UnlockingCommand { try InheritedDescriptors.check(command) }
@@ -120,6 +119,7 @@ enum Main {
       console.error(missing.error)
       if !console.json, !console.quiet { Console.complain("\n" + Root.helpMessage(for: missing.group)) }
       return ExitCodes.usage
+    case let help as WantedHelp: return show(help.text, console)
     default:
       guard let error = VaultError(known: error) else { break }
       // In JSON the reason has all that a reader needs.
@@ -129,14 +129,16 @@ enum Main {
     }
     if Root.exitCode(for: error) == .success {
       // Help, version, completion scripts: these are results.
-      do { try Console.write(Root.fullMessage(for: error) + "\n", to: STDOUT_FILENO) } catch {
-        return report(error, console)
-      }
-      return ExitCodes.done
+      return show(Root.fullMessage(for: error), console)
     }
     console.error(
       Invocation.usageError(
-        message: Root.message(for: error), full: Root.fullMessage(for: error), arguments: CommandLine.arguments))
+        message: Root.message(for: error), full: Root.fullMessage(for: error), words: Invocation.line.words))
     return Root.exitCode(for: error).rawValue
+  }
+
+  private static func show(_ text: String, _ console: Console) -> Int32 {
+    do { try Console.write(text + "\n", to: STDOUT_FILENO) } catch { return report(error, console) }
+    return ExitCodes.done
   }
 }

@@ -60,11 +60,11 @@ struct UnknownCommand {
   var error: VaultError {
     let before = (["vault"] + named.words.dropLast()).joined(separator: " ")
     let meant = Self.meant(named.words.last ?? "", among: named.command)
+    let help = named.words.count > 1 ? "\(before) --help" : "vault help --all"
     return VaultError(
       .usage, "there is no command '\(named.words.joined(separator: " "))'",
       hint: meant.isEmpty
-        ? "see '\(before) --help'"
-        : "did you mean \(meant.map { "'\(before) \($0)'" }.joined(separator: " or "))?")
+        ? "see '\(help)'" : "did you mean \(meant.map { "'\(before) \($0)'" }.joined(separator: " or "))?")
   }
 
   /// Words that people use for the same thing.
@@ -72,16 +72,35 @@ struct UnknownCommand {
     ["delete", "remove", "rm", "del", "erase", "unlink"], ["recover", "get", "fetch", "restore", "open"],
     ["list", "ls", "dir", "secrets"], ["info", "show", "get", "view", "cat"],
     ["share", "split", "put", "store", "save"], ["add", "new", "create", "make", "import"],
-    ["id", "whoami", "fingerprint", "card", "qr"], ["rename", "mv"], ["daemon", "serve", "start", "run"],
+    ["id", "whoami", "fingerprint", "card", "qr"], ["deliver", "resend", "flush"], ["rename", "mv"],
+    ["daemon", "serve", "start", "run"],
     ["settings", "config", "set", "preferences"], ["send", "write", "chat"], ["init", "setup", "new"],
   ]
 
   private static func meant(_ word: String, among group: any ParsableCommand.Type) -> [String] {
-    let commands = group.configuration.subcommands.filter { $0.configuration.shouldDisplay }
-      .compactMap { $0.configuration.commandName }
+    let commands = shown(below: group)
+    // What is done most often has stood without its noun for long, and is looked for without it.
+    let nouns: [any ParsableCommand.Type] =
+      group == Root.self ? [SecretCommand.self, MessageCommand.self, DeviceCommand.self] : []
+    let below = nouns.flatMap { noun in shown(below: noun).map { (name: $0, noun: noun) } }
+    let known =
+      commands.map { (name: $0, words: $0) }
+      + below.filter { !commands.contains($0.name) }.map { (name: $0.name, words: "\(name(of: $0.noun)) \($0.name)") }
     let lowered = word.lowercased()
     let near = NearNames.near(word, among: commands)
-    let same = meanings.filter { $0.contains(lowered) }.flatMap { meaning in commands.filter(meaning.contains) }
-    return Array((near + same.filter { !near.contains($0) }).prefix(3))
+    let same = meanings.filter { $0.contains(lowered) }
+    let meant = near + known.filter { known in same.contains { $0.contains(known.name) } }.map(\.words)
+    let nearBelow = NearNames.near(word, among: known.map(\.name)).flatMap { near in
+      known.filter { $0.name == near }.map(\.words)
+    }
+    var all: [String] = []
+    for words in meant + nearBelow where !all.contains(words) { all.append(words) }
+    return Array(all.prefix(3))
   }
+
+  private static func shown(below group: any ParsableCommand.Type) -> [String] {
+    group.configuration.subcommands.filter { $0.configuration.shouldDisplay }.map { name(of: $0) }
+  }
+
+  private static func name(of command: any ParsableCommand.Type) -> String { command.configuration.commandName ?? "" }
 }

@@ -44,26 +44,21 @@ struct Root: AsyncParsableCommand {
     CommandGroup(
       name: "This device",
       subcommands: [
-        InitCommand.self, IdentityCommand.self, StatusCommand.self, PassphraseCommand.self, SettingsCommand.self,
-        LogCommand.self, BackupCommand.self, RebuildCommand.self, LicencesCommand.self,
+        InitCommand.self, IdentityCommand.self, StatusCommand.self, DeviceCommand.self, SettingsCommand.self,
+        BackupCommand.self, LicencesCommand.self,
       ]),
-    CommandGroup(
-      name: "Peers", subcommands: [MeetCommand.self, PeerCommand.self, ScanCommand.self, DaemonCommand.self]),
+    CommandGroup(name: "Peers", subcommands: [MeetCommand.self, PeerCommand.self, DaemonCommand.self]),
     CommandGroup(
       name: "Secrets",
       subcommands: [
         ShareCommand.self, NoteCommand.self, PasswordCommand.self, ContactCommand.self, ListCommand.self,
-        InfoCommand.self, RecoverCommand.self, UnlockCommand.self, LockCommand.self, RetryCommand.self,
-        CheckCommand.self, SecretCommand.self, ReshareCommand.self, DeleteCommand.self,
+        RecoverCommand.self, CheckCommand.self, UnlockCommand.self, LockCommand.self, SecretCommand.self,
       ]),
     CommandGroup(
       name: "Messages",
-      subcommands: [
-        SendCommand.self, InboxCommand.self, MessagesCommand.self, OutboxCommand.self, CarryCommand.self,
-        AccountCommand.self, FriendCommand.self,
-      ]),
+      subcommands: [SendCommand.self, MessageCommand.self, CarryCommand.self, AccountCommand.self]),
     CommandGroup(name: "Groups", subcommands: [GroupCommand.self]),
-    CommandGroup(name: "Consent", subcommands: [RequestsCommand.self, PolicyCommand.self]),
+    CommandGroup(name: "Consent", subcommands: [RequestsCommand.self]),
     CommandGroup(
       name: "Shared keys",
       subcommands: [KeyCommand.self, ItemCommand.self, EncryptCommand.self, DecryptCommand.self, URLCommand.self]),
@@ -72,12 +67,17 @@ struct Root: AsyncParsableCommand {
   /// The command that the first argument names; nil if it names none. The parser builds a tree of all commands that it is
   /// told of, which takes most of a short command's time.
   private static let named: [any ParsableCommand.Type]? = {
-    guard let first = CommandLine.arguments.dropFirst().first else { return nil }
+    guard let first = Invocation.line.words.first else { return nil }
     let command = (hidden + groups.flatMap(\.subcommands)).first {
       $0.configuration.commandName == first || $0.configuration.aliases.contains(first)
     }
     return command.map { [$0] }
   }()
+
+  /// The command of that name, if there is one and people may know of it.
+  static func command(_ name: String) -> (any ParsableCommand.Type)? {
+    groups.lazy.flatMap(\.subcommands).first { $0.configuration.commandName == name }
+  }
 
   @OptionGroup var global: GlobalOptions
 }

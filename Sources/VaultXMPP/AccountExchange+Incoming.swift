@@ -127,7 +127,7 @@ extension AccountExchange {
           return
         }
         if known?.subscription != .to {
-          log.info("\(account.logName): somebody asks to be a friend: see `vault friend list`")
+          log.info("\(account.logName): somebody asks to be a friend: see `vault account friend list`")
         }
         try rooms.accounts.keepFriend(account.id, from.description) { $0.asks = true }
         if known?.subscription != .to { happened { $0.report.friendRequests += 1 } }

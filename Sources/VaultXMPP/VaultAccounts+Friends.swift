@@ -64,7 +64,7 @@ extension VaultAccounts {
     guard try accounts.friendRecord(account.id, contact.description)?.asks == true else {
       throw VaultError(
         .notFound, "\(contact) doesn't ask to be accepted, as far as is known here",
-        hint: "the daemon hears of it; `vault friend list` shows who asks")
+        hint: "the daemon hears of it; `vault account friend list` shows who asks")
     }
     return try await addFriend(text, name: name, peer: peer)
   }
@@ -76,10 +76,12 @@ extension VaultAccounts {
     let account = try find(nil)
     let contact = try Self.listed(text)
     guard let known = try accounts.friendRecord(account.id, contact.description) else {
-      throw VaultError(.notFound, "\(contact) is no friend of \(account.address)", hint: "see `vault friend list`")
+      throw VaultError(
+        .notFound, "\(contact) is no friend of \(account.address)", hint: "see `vault account friend list`")
     }
     guard known.subscription != .blocked else {
-      throw VaultError(.notFound, "\(contact) is blocked already", hint: "`vault friend unblock` takes that back")
+      throw VaultError(
+        .notFound, "\(contact) is blocked already", hint: "`vault account friend unblock` takes that back")
     }
     try await connected(account) { (connection) throws(XMPPError) in
       if known.asks { try await connection.change(.refused, with: contact) }
@@ -100,7 +102,7 @@ extension VaultAccounts {
     let account = try find(nil)
     let contact = try Self.listed(text)
     guard try accounts.unblockContact(account.id, contact.description) else {
-      throw VaultError(.notFound, "\(contact) isn't blocked", hint: "see `vault friend list`")
+      throw VaultError(.notFound, "\(contact) isn't blocked", hint: "see `vault account friend list`")
     }
     return contact.description
   }

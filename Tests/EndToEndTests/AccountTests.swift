@@ -31,22 +31,23 @@ struct AccountTests {
     try await Bench.run { bench in
       let server = try ChatServer.shared(.prosody)
       let (alice, bob) = try await pair(bench, server)
-      let friend = try await alice.succeed("friend", "add", address(bob), "--peer", "bob", "--name", "Bobby", "--json")
+      let friend = try await alice.succeed(
+        "account", "friend", "add", address(bob), "--peer", "bob", "--name", "Bobby", "--json")
       #expect(try friend.json()["peer"].string == "bob" && friend.json()["name"].string == "Bobby")
       let sent = try await alice.succeed("send", "bob", "see you at eight")
       let taken = try await bob.succeed("account", "sync", "--json").json()
       #expect(taken["parcelsTaken"].int == 1, "\(taken)")
-      let came = try await bob.succeed("inbox", "--json").json()[0]
+      let came = try await bob.succeed("message", "inbox", "--json").json()[0]
       #expect(came["text"].string == "see you at eight" && came["route"].string == "account")
       try await alice.succeed("account", "sync")
-      let known = try await alice.succeed("messages", "show", sent.line, "--json").json()
+      let known = try await alice.succeed("message", "show", sent.line, "--json").json()
       #expect(known["state"].string == "delivered" && known["route"].string == "account", "\(known)")
       // The friend and the account can be read without the server.
       server.kill()
-      #expect(try await alice.succeed("friend", "search", "BOBBY", "--json").json().array.count == 1)
+      #expect(try await alice.succeed("account", "friend", "search", "BOBBY", "--json").json().array.count == 1)
       #expect(try await alice.succeed("account", "--json").json()[0]["state"].string == "current")
       #expect(try await alice.run("account", "sync").status == 6)
-      #expect(try await alice.run("friend", "remove", address(bob)).status == 6)
+      #expect(try await alice.run("account", "friend", "remove", address(bob)).status == 6)
       try server.start()
     }
   }
@@ -55,16 +56,16 @@ struct AccountTests {
   func friends() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await pair(bench, try ChatServer.shared(.prosody))
-      let asked = try await alice.succeed("friend", "add", address(bob))
+      let asked = try await alice.succeed("account", "friend", "add", address(bob))
       #expect(asked.complaint.contains("asked \(address(bob))\n"), "\(asked)")
-      #expect(asked.complaint.contains("vault friend add \(address(bob)) --peer PEER"), "\(asked)")
+      #expect(asked.complaint.contains("vault account friend add \(address(bob)) --peer PEER"), "\(asked)")
       try await bob.succeed("account", "sync")
-      let accepted = try await bob.succeed("friend", "accept", address(alice), "--peer", "alice")
+      let accepted = try await bob.succeed("account", "friend", "accept", address(alice), "--peer", "alice")
       #expect(accepted.complaint.contains("accepted \(address(alice)), and asked back; "), "\(accepted)")
       #expect(!accepted.complaint.contains("--peer PEER"), "\(accepted)")
       try await bench.wait(every: 250, for: "both to be friends") {
         try await alice.succeed("account", "sync")
-        return try await alice.succeed("friend", "list", "--json").json()[0]["subscription"].string == "both"
+        return try await alice.succeed("account", "friend", "list", "--json").json()[0]["subscription"].string == "both"
       }
     }
   }
@@ -73,8 +74,8 @@ struct AccountTests {
   func share() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await pair(bench, try ChatServer.shared(.prosody))
-      try await alice.succeed("friend", "add", address(bob), "--peer", "bob")
-      try await bob.succeed("friend", "add", address(alice), "--peer", "alice")
+      try await alice.succeed("account", "friend", "add", address(bob), "--peer", "bob")
+      try await bob.succeed("account", "friend", "add", address(alice), "--peer", "alice")
       let note = sample(5000)
       try alice.write(note, to: "note.txt")
       let shared = try await alice.run("share", "note.txt", "--threshold", "2", "--to", "bob", "--json")
@@ -92,7 +93,8 @@ struct AccountTests {
       }
       #expect(try await alice.succeed("peer", "show", "bob", "--json").json()["state"].string == "proven")
       try await alice.succeed("account", "sync")
-      #expect(try await alice.succeed("info", id, "--json").json()["deliveries"][0]["state"].string == "delivered")
+      #expect(
+        try await alice.succeed("secret", "show", id, "--json").json()["deliveries"][0]["state"].string == "delivered")
 
       let asking = try bob.start(["recover", id, "-o", "out", "--wait", "170s"])
       try await bench.wait(upTo: 180, every: 500, for: "bob to have the file") {
@@ -109,7 +111,7 @@ struct AccountTests {
   func killed() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await pair(bench, try ChatServer.shared(.prosody))
-      try await alice.succeed("friend", "add", address(bob), "--peer", "bob")
+      try await alice.succeed("account", "friend", "add", address(bob), "--peer", "bob")
       try await alice.startDaemon()
       var expected: [String] = []
       for round in 0..<3 {
@@ -120,7 +122,7 @@ struct AccountTests {
           try await alice.succeed("send", "bob", text)
         }
         try await bench.wait(upTo: 180, every: 50, for: "the first of round \(round)") {
-          try await bob.succeed("messages", "--json").json().array.contains {
+          try await bob.succeed("message", "--json").json().array.contains {
             $0["text"].string?.hasPrefix("round \(round)") == true
           }
         }
@@ -129,9 +131,9 @@ struct AccountTests {
       try await bob.startDaemon()
       // What the server gave to a daemon that was killed is sent again after half a minute, a minute and so on.
       try await bench.wait(upTo: 200, every: 200, for: "all to be delivered") {
-        try await bob.succeed("messages", "--json").json().array.count >= expected.count
+        try await bob.succeed("message", "--json").json().array.count >= expected.count
       }
-      let came = try await bob.succeed("messages", "--json").json().array.compactMap { $0["text"].string }
+      let came = try await bob.succeed("message", "--json").json().array.compactMap { $0["text"].string }
       #expect(came.sorted() == expected.sorted())
     }
   }
@@ -140,19 +142,19 @@ struct AccountTests {
   func looks() async throws {
     try await Bench.run { bench in
       let (alice, bob) = try await pair(bench, try ChatServer.shared(.prosody))
-      try await bob.succeed("friend", "add", address(alice))
+      try await bob.succeed("account", "friend", "add", address(alice))
       let look = try await alice.succeed("account", "sync")
-      #expect(look.complaint.contains("somebody asks to be a friend: see 'vault friend list'"), "\(look)")
+      #expect(look.complaint.contains("somebody asks to be a friend: see 'vault account friend list'"), "\(look)")
       #expect(!look.complaint.contains("nothing waits"), "\(look)")
       #expect(try await alice.succeed("account", "sync").complaint.contains("nothing waits, here or there"))
-      try await alice.succeed("friend", "remove", address(bob))
+      try await alice.succeed("account", "friend", "remove", address(bob))
       try await bob.succeed("send", address(alice), "why?", "--plain")
       let other = try await alice.succeed("account", "sync")
       #expect(other.complaint.contains("1 text of strangers, or too many, passed over"), "\(other)")
-      #expect(try await alice.succeed("inbox", "--json").line == "[]")
-      #expect(try await alice.succeed("friend").output.contains("removed, blocked"))
-      try await alice.succeed("friend", "unblock", address(bob))
-      #expect(try await alice.succeed("friend", "--json").line == "[]")
+      #expect(try await alice.succeed("message", "inbox", "--json").line == "[]")
+      #expect(try await alice.succeed("account", "friend").output.contains("removed, blocked"))
+      try await alice.succeed("account", "friend", "unblock", address(bob))
+      #expect(try await alice.succeed("account", "friend", "--json").line == "[]")
       let traffic = try await bob.succeed("account", "--json").json()[0]["traffic"]
       #expect(traffic["plainSent"].int == 1 && traffic["bytesSent"].int == 4, "\(traffic)")
       #expect(try await bob.succeed("account").output.contains("1, 4 bytes"))
@@ -188,11 +190,11 @@ struct AccountTests {
     try await Bench.run { bench in
       let server = try ChatServer.shared(.prosody)
       let (alice, bob) = try await pair(bench, server)
-      try await alice.succeed("friend", "add", address(bob))
+      try await alice.succeed("account", "friend", "add", address(bob))
       #expect(try await alice.run("account", "logout", "--forget").status == 64)
       try await alice.succeed("account", "logout", "--forget", "--yes")
       #expect(try await alice.succeed("account", "--json").line == "[]")
-      #expect(try await alice.run("friend", "--json").status == 1)
+      #expect(try await alice.run("account", "friend", "--json").status == 1)
       let needle = Array(address(bob).utf8)
       for file in FileManager.default.enumerator(atPath: alice.home)?.compactMap({ $0 as? String }) ?? [] {
         let bytes = [UInt8](FileManager.default.contents(atPath: alice.home + "/" + file) ?? Data())

@@ -43,7 +43,9 @@ struct AgentTests {
 
       try await bench.wait(every: 250, for: "the lists to say so") {
         let list = try await alice.succeed("list", "--json").json()
-        let (lines, details) = (try await alice.succeed("list").output, try await alice.succeed("info", id).output)
+        let (lines, details) = (
+          try await alice.succeed("list").output, try await alice.succeed("secret", "show", id).output
+        )
         return list[0]["unlocked"].bool == true && lines.contains("2 of 2, unlocked")
           && details.contains("it is unlocked")
       }
@@ -172,7 +174,7 @@ struct AgentTests {
     try await Bench.run { bench in
       let (alice, _, id) = try await shared(bench)
       try await alice.succeed("unlock", id)
-      try await alice.succeed("delete", id, "--yes")
+      try await alice.succeed("secret", "delete", id, "--yes")
       #expect(try await alice.succeed("unlock", "--list").output == "nothing is unlocked\n")
       #expect(try await alice.stopDaemon().status == 0)
       #expect(access(alice.home + "/state/agent.socket", F_OK) != 0)

@@ -236,7 +236,7 @@ struct DamageTests {
       }
       let lost = try await bob.run("list")
       #expect(lost.status == 8 && lost.complaint.contains(id), "\(lost)")
-      #expect(lost.complaint.contains("vault rebuild"), "\(lost)")
+      #expect(lost.complaint.contains("vault device rebuild"), "\(lost)")
     }
   }
 
@@ -248,17 +248,17 @@ struct DamageTests {
       let (alice, bob) = try await bench.pair()
       try alice.write(sample(9000), to: "note.txt")
       let id = try await alice.succeed("share", "note.txt", "--threshold", "2").line
-      let whole = try await bob.run("rebuild", "--yes")
+      let whole = try await bob.run("device", "rebuild", "--yes")
       #expect(whole.status == 5, "\(whole)")
       try await bob.stopDaemon(SIGKILL)
-      #expect(try await bob.run("rebuild", "--yes").status == 5)
+      #expect(try await bob.run("device", "rebuild", "--yes").status == 5)
       for suffix in ["", "-wal", "-shm"] {
         let path = bob.home + "/data/vault.db" + suffix
         if isGone { try? FileManager.default.removeItem(atPath: path) } else { truncate(path, 5000) }
       }
       let refused = try await bob.run("list")
-      #expect(refused.status == 8 && refused.complaint.contains("vault rebuild"), "\(refused)")
-      let report = try await bob.succeed("rebuild", "--yes", "--json").json()
+      #expect(refused.status == 8 && refused.complaint.contains("vault device rebuild"), "\(refused)")
+      let report = try await bob.succeed("device", "rebuild", "--yes", "--json").json()
       #expect(report["label"].string == "bob" && report["peers"].int == 1)
       #expect(try report["secrets"].array.count == 1)
       #expect(isGone || FileManager.default.fileExists(atPath: bob.home + "/data/vault.db.damaged-1"))

@@ -29,7 +29,7 @@ struct BackupTests {
       let file = alice.folder + "/vault.backup"
       let other = try await bob.run("--home", bob.base + "/new", "backup", "restore", file)
       #expect(other.status == 5 && other.complaint.contains("made on another device"), "\(other)")
-      #expect(other.complaint.contains("vault reshare"), "\(other)")
+      #expect(other.complaint.contains("vault secret reshare"), "\(other)")
       let taken = try await bob.run("backup", "restore", file, "--force", "--yes")
       #expect(taken.status == 5 && taken.complaint.contains("another vault"), "\(taken)")
       try await bob.succeed("recover", id)
@@ -196,7 +196,8 @@ struct BackupTests {
       let old = try await alice.succeed(
         "share", "plan.pdf", "--threshold", "2", "--to", "bob", "--description", "plan"
       ).line
-      let outcome = try await alice.succeed("reshare", "plan", "--to", "bob", "--to", "carol", "--keep-old", "--json")
+      let outcome = try await alice.succeed(
+        "secret", "reshare", "plan", "--to", "bob", "--to", "carol", "--keep-old", "--json")
       let report = try outcome.json()
       #expect(report.keys == ["old", "share", "oldDeleted"])
       #expect(report["old"]["id"].string == old && report["oldDeleted"].bool == false)
@@ -204,14 +205,15 @@ struct BackupTests {
       #expect(new != old)
       try await carol.succeed("recover", new, "-o", "copy")
       try carol.expect("copy", toHold: bytes)
-      let deleting = try await alice.succeed("reshare", new, "--threshold", "3", "--delete-old")
+      let deleting = try await alice.succeed("secret", "reshare", new, "--threshold", "3", "--delete-old")
       #expect(deleting.complaint.contains("whoever else holds one keeps it"), "\(deleting)")
       let ids = try await alice.succeed("list", "--json").json().array.compactMap { $0["id"].string }
       #expect(Set(ids) == [old, deleting.line])
-      let log = try await alice.succeed("log").output
+      let log = try await alice.succeed("device", "log").output
       #expect(log.contains("share-deleted"))
       for wrong in [
-        ["reshare", old, "--threshold", "1"], ["reshare", old, "--keep-old", "--delete-old"], ["reshare"],
+        ["secret", "reshare", old, "--threshold", "1"], ["secret", "reshare", old, "--keep-old", "--delete-old"],
+        ["secret", "reshare"],
       ] {
         #expect(try await alice.run(wrong).status == 64)
       }

@@ -47,13 +47,13 @@ struct CarrierTests {
 
   /// When the newest parcel of this kind was made that a carrier of this peer has; nil if none has.
   private func given(_ kind: String, by peer: Peer, since: String = "") async throws -> String? {
-    try await peer.succeed("outbox", "--json").json()["parcels"].array
+    try await peer.succeed("message", "outbox", "--json").json()["parcels"].array
       .filter { $0["kind"].string == kind && $0["ways"].strings.contains("carriers") }
       .compactMap { $0["createdAt"].string }.filter { $0 > since }.max()
   }
 
   private func state(of number: String, at peer: Peer) async throws -> JSON {
-    try await peer.succeed("messages", "show", number, "--json").json()
+    try await peer.succeed("message", "show", number, "--json").json()
   }
 
   @Test("a message reaches whom its sender can't reach, and the receipt comes back the same way")
@@ -68,15 +68,15 @@ struct CarrierTests {
         try await state(of: sent.line, at: alice)["state"].string == "underway"
       }
       // Bob can see neither what it is nor from or for whom.
-      let outbox = try await bob.succeed("outbox")
+      let outbox = try await bob.succeed("message", "outbox")
       #expect(outbox.output.contains("carried for others: 1 parcel") && !outbox.output.contains("carol"), "\(outbox)")
       #expect(try await bob.shell("grep -rla 'marked words' \"$VAULT_HOME\"").output.isEmpty)
 
       try await travel(bob, from: alice, to: carol)
       try await bench.wait(upTo: 120, every: 500, for: "carol to have it") {
-        try await carol.succeed("inbox", "--json").json().array.count == 1
+        try await carol.succeed("message", "inbox", "--json").json().array.count == 1
       }
-      let came = try await carol.succeed("inbox", "--json").json()[0]
+      let came = try await carol.succeed("message", "inbox", "--json").json()[0]
       #expect(came["text"].string == "the marked words" && came["peer"].string == "alice")
       #expect(came["route"].string == "carriers" && came["hops"].int == 1)
       try await bench.wait(upTo: 120, every: 500, for: "bob to carry her receipt") {
@@ -89,7 +89,7 @@ struct CarrierTests {
       }
       let known = try await state(of: sent.line, at: alice)
       #expect(known["route"].string == "carriers" && known["carriers"].strings == ["bob"], "\(known)")
-      let shown = try await alice.succeed("messages", "show", sent.line)
+      let shown = try await alice.succeed("message", "show", sent.line)
       #expect(shown.output.contains("by way of bob"), "\(shown)")
       let counters = try await alice.succeed("carry", "--json").json()["counters"]
       #expect(counters["sentByCarriers"].int == 1 && counters["sentDirectly"].int == 0)
@@ -108,9 +108,9 @@ struct CarrierTests {
       try await bench.wait(upTo: 120, every: 500, for: "bob to carry all parts") { try await carried(by: bob) == 3 }
       try await travel(bob, from: alice, to: carol)
       try await bench.wait(upTo: 120, every: 500, for: "carol to have it") {
-        try await carol.succeed("inbox", "--json").json()[0]["state"].string == "new"
+        try await carol.succeed("message", "inbox", "--json").json()[0]["state"].string == "new"
       }
-      try await carol.succeed("messages", "save", "1", "got.jpg")
+      try await carol.succeed("message", "save", "1", "got.jpg")
       try carol.expect("got.jpg", toHold: photo)
     }
   }
@@ -127,7 +127,8 @@ struct CarrierTests {
       let shared = try await alice.run("share", "note", "--threshold", "2", "--to", "carol")
       #expect(shared.status == 3, "\(shared)")
       func isDelivered() async throws -> Bool {
-        try await alice.succeed("info", shared.line, "--json").json()["deliveries"][0]["state"].string == "delivered"
+        try await alice.succeed("secret", "show", shared.line, "--json").json()["deliveries"][0]["state"].string
+          == "delivered"
       }
       // Carol's keys are proved first, by a parcel that only she can open.
       try await bench.wait(upTo: 120, every: 500, for: "bob to carry the probe") {

@@ -21,11 +21,11 @@ struct CheckTests {
       #expect(report.first?["answered"].int == 3 && report.first?["needed"].int == 2)
       #expect(report.first?["recoverable"].bool == true && report.first?["allAnswered"].bool == true)
       for peer in [alice, bob, carol] {
-        let log = try await peer.succeed("log").output
+        let log = try await peer.succeed("device", "log").output
         #expect(!log.contains("share-released"), "\(log)")
       }
       try await bench.wait(every: 250, for: "the drill in carol's log") {
-        try await carol.succeed("log").output.contains("share-drilled")
+        try await carol.succeed("device", "log").output.contains("share-drilled")
       }
     }
   }
@@ -45,7 +45,7 @@ struct CheckTests {
       let damaged = try await alice.run("check", id)
       #expect(damaged.status == 2, "\(damaged)")
       #expect(damaged.output.contains(/carol +3 +DAMAGED: refused: its fragment of the file is damaged/), "\(damaged)")
-      try await dave.succeed("delete", id, "--yes")
+      try await dave.succeed("secret", "delete", id, "--yes")
       let gone = try await alice.run("check", id)
       #expect(gone.status == 4, "\(gone)")
       #expect(gone.lines.first == "NOT recoverable now: 1 of 4 holders answered, 2 needed", "\(gone)")

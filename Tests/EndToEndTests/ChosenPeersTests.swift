@@ -19,7 +19,7 @@ struct ChosenPeersTests {
       #expect(report["deliveries"].first(where: "peer", is: "bob")["state"].string == "unreachable", "\(report)")
       try await bob.startDaemon()
       try await alice.succeed("peer", "address", "bob", bob.address)
-      #expect(try await alice.run("retry").status == 0)
+      #expect(try await alice.run("secret", "deliver").status == 0)
       try await carol.stopDaemon()
       try bob.expect(try await bob.succeed("recover").line, toHold: sample(300))
     }
@@ -119,12 +119,12 @@ struct ChosenPeersTests {
       let id = outcome.line
       #expect(id.count == 32 && outcome.lines.count == 1, "\(outcome)")
       let words = "vault: interrupted after it was shared as \(id): carol has its share; a share for bob waits here, "
-      #expect(outcome.complaint.contains(words + "and the daemon or 'vault retry' delivers it"), "\(outcome)")
-      #expect(outcome.complaint.contains("hint: to stop that: 'vault delete \(id.prefix(12))'"), "\(outcome)")
+      #expect(outcome.complaint.contains(words + "and the daemon or 'vault secret deliver' delivers it"), "\(outcome)")
+      #expect(outcome.complaint.contains("hint: to stop that: 'vault secret delete \(id.prefix(12))'"), "\(outcome)")
       let row = try await alice.succeed("list", "--json").json().first(where: "id", is: id)
       #expect(row["delivered"].int == 1 && row["waiting"].int == 1, "\(row)")
-      try await alice.succeed("delete", id, "--yes")
-      #expect(try await alice.succeed("retry").output.isEmpty)
+      try await alice.succeed("secret", "delete", id, "--yes")
+      #expect(try await alice.succeed("secret", "deliver").output.isEmpty)
       try await bob.succeed("settings", "set", "confirm-sharing", "off")
       let peers = try await alice.succeed("status", "--json").json()["peers"]
       #expect(peers.first(where: "name", is: "bob")["waiting"].int == 0, "\(peers)")
@@ -144,7 +144,7 @@ struct ChosenPeersTests {
       #expect(report["interrupted"].bool == true && report["finished"].bool == false && report["placed"].int == 2)
       let error = try JSON(parsing: Data((outcome.complaints.last ?? "").utf8))["error"]
       #expect(error["exit"].int == 130 && error["reason"].string?.contains("carol has its share") == true, "\(outcome)")
-      let retry = try alice.start(["retry"])
+      let retry = try alice.start(["secret", "deliver"])
       try await bench.wait(for: "bob's user to be asked") { retry.written.contains("bob's user is asked") }
       retry.signal(SIGINT)
       let stopped = try await retry.end(within: 90)
@@ -152,7 +152,9 @@ struct ChosenPeersTests {
       #expect(stopped.complaint.contains("interrupted; what isn't delivered waits here"), "\(stopped)")
       try await bob.succeed("settings", "set", "confirm-sharing", "off")
       let id = try #require(report["id"].string)
-      try await bench.wait(every: 250, for: "bob to have its share") { try await alice.run("retry", id).status == 0 }
+      try await bench.wait(every: 250, for: "bob to have its share") {
+        try await alice.run("secret", "deliver", id).status == 0
+      }
       try bob.expect(try await bob.succeed("recover").line, toHold: sample(300))
     }
   }
@@ -184,14 +186,14 @@ struct ChosenPeersTests {
       let (alice, bob) = try await bench.pair()
       try alice.write(sample(300), to: "note.txt")
       let old = try await alice.succeed("share", "note.txt", "--threshold", "2").line
-      let early = try PseudoTerminal(alice, ["reshare", old])
+      let early = try PseudoTerminal(alice, ["secret", "reshare", old])
       try await early.expect("Share it with this peer? Type yes")
       early.type("\u{3}")
       #expect(try await early.end() == 130, "\(early.screen)")
       #expect(
         early.screen.contains("interrupted; nothing was shared; the old secret stays as it is"), "\(early.screen)")
       #expect(try await alice.succeed("list", "--json").json().array.count == 1)
-      let late = try PseudoTerminal(alice, ["reshare", old, "--to", "bob"])
+      let late = try PseudoTerminal(alice, ["secret", "reshare", old, "--to", "bob"])
       try await late.expect("What becomes of the old secret")
       late.type("\u{3}")
       #expect(try await late.end() == 130, "\(late.screen)")

@@ -17,8 +17,8 @@ struct ConsentTests {
       let id = try await share(alice)
       let file = bob.folder + "/events"
       try await bob.succeed("settings", "set", "notify-command", "cat >> '\(file)'")
-      #expect(try await bob.succeed("policy", "plans").line == "auto (default)")
-      let set = try await bob.succeed("policy", "plans", "ask", "--json").json()
+      #expect(try await bob.succeed("secret", "policy", "plans").line == "auto (default)")
+      let set = try await bob.succeed("secret", "policy", "plans", "ask", "--json").json()
       #expect(set["policy"].string == "ask" && set["isDefault"].bool == false && set["secret"].string == id)
 
       let early = try await carol.run("recover", id, "-o", "copy")
@@ -65,7 +65,7 @@ struct ConsentTests {
       let outcome = try await carol.succeed("recover", id, "-o", "copy", "--wait", "170s")
       #expect(outcome.complaint.contains("unless vetoed") && outcome.seconds >= 3.5, "\(outcome)")
       try carol.expect("copy", toHold: sample(1000))
-      try await bob.succeed("policy", id, "delay:1d")
+      try await bob.succeed("secret", "policy", id, "delay:1d")
       let early = try await alice.run("recover", id, "-o", "copy")
       #expect(
         early.status == 11 && early.complaint.contains(/bob releases it at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/),
@@ -73,7 +73,7 @@ struct ConsentTests {
       let request = try await bob.succeed("requests", "list", "--json").json().first(where: "peer", is: "alice")
       #expect(request["releasesAt"].string != nil)
       try await bob.succeed("requests", "refuse", "\(try #require(request["id"].int))")
-      try await bob.succeed("policy", id, "auto")
+      try await bob.succeed("secret", "policy", id, "auto")
       #expect(try await alice.run("recover", id, "-o", "copy").status == 4)
       #expect(try await bob.run("requests", "approve", "99").status == 1)
     }
@@ -149,7 +149,7 @@ struct ConsentTests {
       #expect(try await bob.succeed("list", "--json").json().array.count == 1)
       try await bench.wait(for: "the request to go") { try await request() == nil }
       try await bob.succeed("settings", "set", "confirm-time", "5m")
-      let again = try alice.start(["retry", third.line])
+      let again = try alice.start(["secret", "deliver", third.line])
       try await bench.wait(for: "the request") { try await request() != nil }
       try await bob.succeed("requests", "approve", "\(try #require(try await request()))")
       #expect(try await again.end(within: 90).status == 0)
@@ -211,11 +211,11 @@ struct ConsentTests {
       ] {
         #expect(try await alice.run("settings", "set", key, value).status == 64, "\(key) \(value)")
       }
-      #expect(try await alice.run("policy", id, "never").status == 64)
-      #expect(try await alice.run("policy", "nothing", "ask").status == 1)
+      #expect(try await alice.run("secret", "policy", id, "never").status == 64)
+      #expect(try await alice.run("secret", "policy", "nothing", "ask").status == 1)
       #expect(try await alice.run("requests", "approve", "x").status == 64)
       #expect(try await alice.run("requests", "approve", "1", "--for", "soon").status == 64)
-      #expect(try await alice.succeed("policy", id).line == "auto (default)")
+      #expect(try await alice.succeed("secret", "policy", id).line == "auto (default)")
     }
   }
 }

@@ -73,12 +73,13 @@ struct ContractTests {
       let (alice, bob, _) = try await bench.trio()
       try alice.write(sample(3000), to: "note.txt")
       let commands: [(Peer, [String])] = [
-        (alice, ["id", "--png", "alice.png"]), (alice, ["id", "--svg", "alice.svg"]), (alice, ["scan", "alice.png"]),
+        (alice, ["id", "--png", "alice.png"]), (alice, ["id", "--svg", "alice.svg"]),
+        (alice, ["peer", "scan", "alice.png"]),
         (alice, ["peer", "list"]), (alice, ["peer", "ping", "bob"]), (alice, ["peer", "rename", "bob", "Bob"]),
         (alice, ["peer", "address", "Bob", bob.address]), (bob, ["peer", "add", try await alice.card()]),
-        (alice, ["share", "note.txt", "--threshold", "2"]), (alice, ["retry"]), (alice, ["list"]),
+        (alice, ["share", "note.txt", "--threshold", "2"]), (alice, ["secret", "deliver"]), (alice, ["list"]),
         (bob, ["recover", "-o", "copy"]), (bob, ["settings", "list"]), (bob, ["settings", "set", "quota-shares", "5"]),
-        (bob, ["log"]),
+        (bob, ["device", "log"]),
       ]
       for (peer, arguments) in commands {
         let outcome = try await peer.run(arguments + ["--quiet"])
@@ -122,12 +123,13 @@ struct ContractTests {
     arguments: [
       ["share"], ["share", "note.txt"], ["share", "note.txt", "--threshold", "0"],
       ["share", "note.txt", "--threshold", "256"], ["share", "note.txt", "--threshold", "two"],
-      ["share", "-", "--threshold", "2", "--remove-source"], ["recover", "a", "b"], ["peer"], ["settings"],
+      ["share", "-", "--threshold", "2", "--remove-source"], ["recover", "a", "b"], ["backup"],
       ["peer", "befriend"], ["help", "befriend"], ["help", "peer", "befriend"], ["befriend", "--help"],
       ["peer", "address", "bob", "nowhere"], ["daemon", "--listen", "nowhere"], ["--frobnicate"], ["frobnicate"],
       ["init"], ["id", "--text", "--png", "x.png"], ["settings", "set", "colour", "blue"],
       ["settings", "get", "colour"],
-      ["settings", "set", "listen", "nowhere"], ["settings", "set", "listen", "::1:4799"], ["log", "--limit", "0"],
+      ["settings", "set", "listen", "nowhere"], ["settings", "set", "listen", "::1:4799"],
+      ["device", "log", "--limit", "0"],
       ["list", "--passphrase-fd", "3", "--passphrase-file", "x"],
     ])
   func usage(arguments: [String]) async throws {
@@ -150,8 +152,8 @@ struct ContractTests {
       #expect(try unknown.jsonError()["reason"].string == "there is no command 'frob'")
       for known in [
         ["help"], ["help", "peer", "add"], ["help", "licenses"], ["peer", "add", "--help"], ["--help"],
-        ["messages", "Bob", "--help"],
-        ["messages", "--search", "help", "--help"],
+        ["message", "Bob", "--help"],
+        ["message", "--search", "help", "--help"],
       ] {
         let outcome = try await nobody.run(known)
         #expect(outcome.status == 0 && outcome.output.contains("USAGE: vault"), "\(known): \(outcome)")
@@ -185,7 +187,7 @@ struct ContractTests {
     }
   }
 
-  @Test("a group without one of its commands shows its help on standard error", arguments: ["peer", "settings"])
+  @Test("a group without one of its commands shows its help on standard error", arguments: ["backup"])
   func group(name: String) async throws {
     try await Bench.run { bench in
       let outcome = try await Peer("nobody", bench).run(name)

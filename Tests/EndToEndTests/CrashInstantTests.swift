@@ -25,7 +25,7 @@ struct CrashInstantTests {
     try await CrashDrill.run { drill in
       try await strike { number, circumstances, delay in
         let id = try await drill.dealUndelivered()
-        let outcome = try await kill(try drill.alice.start(["retry"]), after: delay)
+        let outcome = try await kill(try drill.alice.start(["secret", "deliver"]), after: delay)
         drill.expectPlain(outcome, codes: [0, 2, 3])
         try await drill.settle(drill.alice, after: circumstances)
         if number.isMultiple(of: 5) { try await drill.recover(id, by: drill.carol, circumstances) }

@@ -95,7 +95,7 @@ extension CrashStepTests {
       let (alice, bob, carol) = (drill.alice, drill.bob, drill.carol)
       let shared = try await alice.run("share", "note", "--threshold", "3")
       let id = try #require(drill.noteSharing(shared))
-      try await bob.succeed("policy", id, "ask")
+      try await bob.succeed("secret", "policy", id, "ask")
       #expect(try await carol.run("recover", id, "-o", "recovered").status == 11)
       let request = try #require(try await bob.succeed("requests", "--json").json()[0]["id"].int)
       try await visit(deed, thinnedBy: 3) { fault in
@@ -109,7 +109,7 @@ extension CrashStepTests {
         try await bob.succeed("requests", "refuse", "\(request)")
         #expect(try await carol.run("recover", id, "-o", "recovered").status == 4)
         // A refusal holds until the user changes it: the same request waits no more.
-        try await bob.succeed("policy", id, "ask")
+        try await bob.succeed("secret", "policy", id, "ask")
         return trace
       }
     }
@@ -177,10 +177,10 @@ extension CrashStepTests {
         return path
       }
       var known = try passphrase()
-      try await alice.succeed("passphrase", "--new-passphrase-file", known)
+      try await alice.succeed("device", "passphrase", "--new-passphrase-file", known)
       try await visit(deed, thinnedBy: 3) { fault in
         let new = try passphrase()
-        let arguments = ["passphrase", "--passphrase-file", known, "--new-passphrase-file", new]
+        let arguments = ["device", "passphrase", "--passphrase-file", known, "--new-passphrase-file", new]
         let (outcome, trace) = try await FaultyRun(alice, arguments, fault).end()
         try #require([0, 1, 137].contains(outcome.status), "\(fault): \(outcome)")
         let byNew = try await alice.run("list", "--passphrase-file", new).status

@@ -44,7 +44,7 @@ struct CrashStepTests {
     try await CrashDrill.run { drill in
       try await visit(deed) { fault in
         let id = try await drill.dealUndelivered()
-        let (outcome, trace) = try await FaultyRun(drill.alice, ["retry", id], fault).end()
+        let (outcome, trace) = try await FaultyRun(drill.alice, ["secret", "deliver", id], fault).end()
         drill.expectPlain(outcome, codes: [0, 1, 2, 3])
         try await drill.settle(drill.alice, after: "\(fault) of a retry")
         if fault.step.isMultiple(of: 8) { try await drill.recover(id, by: drill.carol, "\(fault)") }

@@ -14,15 +14,16 @@ struct CrowdTests {
       var commands: [(Peer, [String])] = (0..<3).map { (alice, ["share", "note-\($0)", "--threshold", "2"]) }
       commands += [
         (bob, ["share", "from-bob", "--threshold", "2"]), (alice, ["list"]), (alice, ["peer", "list"]),
-        (alice, ["log"]), (alice, ["peer", "ping", "bob"]), (alice, ["settings", "set", "quota-shares", "100"]),
-        (alice, ["id", "--text"]), (alice, ["retry"]),
+        (alice, ["device", "log"]), (alice, ["peer", "ping", "bob"]),
+        (alice, ["settings", "set", "quota-shares", "100"]),
+        (alice, ["id", "--text"]), (alice, ["secret", "deliver"]),
       ]
       let children = try commands.map { try $0.0.start($0.1) }
       for child in children {
         let outcome = try await child.end(within: 90)
         // A retry may meet a share that another command is just sending.
         #expect(
-          outcome.status == 0 || (outcome.command.contains("retry") && [2, 3].contains(outcome.status)), "\(outcome)")
+          outcome.status == 0 || (outcome.command.contains("deliver") && [2, 3].contains(outcome.status)), "\(outcome)")
       }
       #expect(try await alice.succeed("list", "--json").json().array.count == 4)
       #expect(try await bob.succeed("list", "--json").json().array.count == 4)

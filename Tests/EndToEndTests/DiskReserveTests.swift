@@ -27,7 +27,7 @@ struct DiskReserveTests {
       let (alice, bob, carol) = try await bench.trio()
       try alice.write(sample(1000), to: "note.txt")
       let id = try await alice.succeed("share", "note.txt", "--threshold", "3", "--description", "plans").line
-      try await bob.succeed("policy", id, "delay:1h")
+      try await bob.succeed("secret", "policy", id, "delay:1h")
       #expect(try await carol.run("recover", id, "-o", "copy").status == 11)
       try await bob.succeed("backup", "create", "b")
       let request = try await bob.succeed("requests", "--json").json()[0]

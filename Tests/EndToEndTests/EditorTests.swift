@@ -185,7 +185,7 @@ struct EditorTests {
     }
   }
 
-  /// Starts `vault reshare` with an editor made of a shell script.
+  /// Starts `vault secret reshare` with an editor made of a shell script.
   private func reshare(_ script: String, _ arguments: String, _ bench: Bench, _ peer: Peer) throws -> PseudoTerminal {
     try run("reshare --edit --keep-old --yes \(arguments)", with: script, bench, peer)
   }

@@ -61,7 +61,9 @@ struct EventsAndSettingsTests {
       try alice.write(sample(100), to: "note.txt")
       let id = try await alice.succeed("share", "note.txt", "--threshold", "2").line
       try await bob.succeed("recover", id)
-      func events(_ peer: Peer) async throws -> [JSON] { try await peer.succeed("log", "--json").json().array }
+      func events(_ peer: Peer) async throws -> [JSON] {
+        try await peer.succeed("device", "log", "--json").json().array
+      }
       func has(_ list: [JSON], _ event: String, _ peer: String?) -> Bool {
         list.contains { $0["event"].string == event && $0["peer"].string == peer && $0["secret"].string == id }
       }
@@ -75,7 +77,7 @@ struct EventsAndSettingsTests {
       try await bench.wait(for: "the release in the log") {
         has(try await events(alice) + events(carol), "share-released", "bob")
       }
-      let text = try await bob.succeed("log", "--limit", "1")
+      let text = try await bob.succeed("device", "log", "--limit", "1")
       #expect(text.lines.count == 2)
     }
   }

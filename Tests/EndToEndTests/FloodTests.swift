@@ -103,7 +103,7 @@ struct FloodTests {
       }
       // Its requests fill neither the log nor the audit log.
       #expect(peers[1].daemonLog.split(separator: "\n").count < 1000)
-      let log = try await peers[1].succeed("log", "--limit", "100000", "--json").json()
+      let log = try await peers[1].succeed("device", "log", "--limit", "100000", "--json").json()
       #expect(log.array.count < 1000)
     }
   }
@@ -165,7 +165,7 @@ struct FloodTests {
     var began = Child.now()
     let shared = try await peers[0].run("share", name, "--threshold", "3", "--to", "bob", "--to", "carol")
     var status = shared.status
-    while status != 0, Child.now() - began < limit { status = try await peers[0].run("retry").status }
+    while status != 0, Child.now() - began < limit { status = try await peers[0].run("secret", "deliver").status }
     try #require(status == 0, "\(shared)")
     let sharing = Child.now() - began
     began = Child.now()

@@ -6,20 +6,23 @@ struct HelpExampleTests {
   /// The commands of which examples are typed here, each where it finds what the ones before have made. The others need
   /// servers of groups or accounts, or somebody who was introduced.
   private static let commands = [
-    "init", "id", "status", "settings", "settings get", "settings list", "settings set", "log", "backup create",
-    "licences", "peer ping", "peer show", "peer", "peer add", "peer rename", "peer remove", "scan", "share", "note",
-    "password", "contact", "list", "info", "recover", "daemon", "unlock",
-    "lock", "passphrase", "retry", "check", "reshare", "delete", "inbox", "outbox", "carry", "carry status", "carry on",
+    "init", "id", "device", "device show", "status", "settings", "settings get", "settings list", "settings set",
+    "device log", "backup create",
+    "licences", "peer ping", "peer show", "peer", "peer add", "peer rename", "peer remove", "peer scan", "share",
+    "note",
+    "password", "contact", "list", "secret show", "recover", "daemon", "unlock",
+    "lock", "device passphrase", "secret deliver", "check", "secret reshare", "secret delete", "message inbox",
+    "message outbox", "carry", "carry status", "carry on",
     "carry off",
-    "carry limits", "policy", "key", "key create", "key list", "item", "item add", "item list", "item show",
+    "carry limits", "secret policy", "key", "key create", "key list", "item", "item add", "item list", "item show",
     "item export", "item import", "item send", "item copy", "item edit", "item qr", "item delete", "encrypt", "decrypt",
-    "item accept", "url", "send", "messages", "messages list", "messages show", "messages delete",
+    "item accept", "url", "send", "message", "message list", "message show", "message delete",
     "requests", "requests list", "group list", "peer address", "backup restore", "settings reset",
   ]
 
   /// What examples ask for that isn't here: a camera, a radio, a lost device, requests of others, and what others have sent.
   private static let missing = [
-    "--camera", "--near", "--replaces", "--kit", "backup kit", "requests approve", "requests refuse", "messages save",
+    "--camera", "--near", "--replaces", "--kit", "backup kit", "requests approve", "requests refuse", "message save",
   ]
 
   /// What is there before: files, and programs of others that the examples name.
@@ -72,8 +75,8 @@ struct HelpExampleTests {
       var daemon: pid_t?
       for command in Self.commands {
         switch command {
-        case "scan": try await alice.succeed("peer", "remove", "phone", "--yes")
-        case "messages": try await Self.send(upTo: 13, from: alice)
+        case "peer scan": try await alice.succeed("peer", "remove", "phone", "--yes")
+        case "message": try await Self.send(upTo: 13, from: alice)
         case "backup restore":
           let number = try #require(daemon)
           try await shell.type("kill \(number); while vault status | grep -q 'running since'; do sleep 0.2; done")
@@ -100,7 +103,7 @@ struct HelpExampleTests {
 
   /// Sends messages until there is one of the last number.
   private static func send(upTo last: Int, from peer: Peer) async throws {
-    let first = try await peer.succeed("messages", "list", "--json").json().array.compactMap { $0["number"].int }.max()
+    let first = try await peer.succeed("message", "list", "--json").json().array.compactMap { $0["number"].int }.max()
     for _ in (first ?? 0) + 1...last { try await peer.succeed("send", "Bob", "hello") }
   }
 

@@ -67,7 +67,7 @@ struct HomesTests {
   func messages(name: String) async throws {
     try await OldHomes.open(name) { old in
       let message = try #require(old.message)
-      let texts = try await old.succeed(old.bob, "messages", "--json").json().array.compactMap { $0["text"].string }
+      let texts = try await old.succeed(old.bob, "message", "--json").json().array.compactMap { $0["text"].string }
       #expect(texts == [message])
     }
   }
@@ -107,7 +107,7 @@ struct HomesTests {
         #expect(try StoredHome(peer).contradictions().isEmpty, "\(peer.name)")
       }
       if let message = old.message {
-        let texts = try await old.succeed(old.alice, "messages", "--json").json().array.compactMap { $0["text"].string }
+        let texts = try await old.succeed(old.alice, "message", "--json").json().array.compactMap { $0["text"].string }
         #expect(texts == [message])
       }
       try await old.startDaemons()

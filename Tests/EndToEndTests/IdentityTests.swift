@@ -24,7 +24,7 @@ struct IdentityTests {
     }
   }
 
-  @Test("the PNG is a picture that vault scan reads, and peer add imports")
+  @Test("the PNG is a picture that vault peer scan reads, and peer add imports")
   func picture() async throws {
     try await Bench.run { bench in
       let alice = try await bench.peer("alice")
@@ -33,17 +33,17 @@ struct IdentityTests {
       #expect(written.output.isEmpty, "\(written)")
       #expect(try alice.read("alice.png").starts(with: [0x89, 0x50, 0x4E, 0x47]))
       let path = alice.folder + "/alice.png"
-      let scanned = try await bob.succeed("scan", path, "--json").json()[0]
+      let scanned = try await bob.succeed("peer", "scan", path, "--json").json()[0]
       #expect(scanned["isCard"].bool == true)
       #expect(scanned["label"].string == "alice")
       #expect(scanned["peer"].isNull)
       #expect(scanned["fingerprint"].string == (try await alice.succeed("id", "--json").json()["fingerprint"].string))
-      #expect(try await bob.succeed("scan", path).line.lowercased().hasPrefix("vaultpeer1"))
+      #expect(try await bob.succeed("peer", "scan", path).line.lowercased().hasPrefix("vaultpeer1"))
       #expect(try await bob.succeed("peer", "list", "--json").json().array.isEmpty)
       #expect(try await bob.succeed("peer", "add", path).line == "alice")
       let peer = try await bob.succeed("peer", "show", "alice", "--json").json()
       #expect(peer["addresses"].strings == ["127.0.0.1:4721"])
-      #expect(try await bob.succeed("scan", path, "--json").json()[0]["peer"].string == "alice")
+      #expect(try await bob.succeed("peer", "scan", path, "--json").json()[0]["peer"].string == "alice")
     }
   }
 
@@ -116,7 +116,7 @@ struct IdentityTests {
       ]
       for (name, bytes) in files {
         try bob.write(bytes, to: name)
-        for command in [["peer", "add", name], ["scan", name]] {
+        for command in [["peer", "add", name], ["peer", "scan", name]] {
           let outcome = try await bob.run(command)
           #expect([1, 8, 64].contains(outcome.status), "\(outcome)")
           #expect(outcome.output.isEmpty)
@@ -141,13 +141,15 @@ struct IdentityTests {
         try manager.createDirectory(atPath: prefix + "/" + folder, withIntermediateDirectories: true)
       }
       try manager.copyItem(atPath: Bench.vault, toPath: prefix + "/bin/vault")
-      let without = try await bench.start(prefix + "/bin/vault", ["scan", alice.folder + "/alice.png"]).end(within: 180)
+      let without = try await bench.start(prefix + "/bin/vault", ["peer", "scan", alice.folder + "/alice.png"]).end(
+        within: 180)
       #expect(without.status == 1 && without.complaint.contains("vault-scan"), "\(without)")
       let helper = prefix + "/libexec/vault-scan"
       try manager.copyItem(atPath: Bench.vaultScan, toPath: helper)
       // Once nobody else has the copy open any more, whom another test was starting just now.
       #expect(try await bench.start(helper, [alice.folder + "/alice.png"]).end(within: 180).bytes == raw.bytes)
-      let with = try await bench.start(prefix + "/bin/vault", ["scan", alice.folder + "/alice.png"]).end(within: 180)
+      let with = try await bench.start(prefix + "/bin/vault", ["peer", "scan", alice.folder + "/alice.png"]).end(
+        within: 180)
       #expect(with.status == 0, "\(with)")
     }
   }
@@ -157,7 +159,7 @@ struct IdentityTests {
     try await Bench.run { bench in
       let alice = try await bench.peer("alice")
       try await alice.succeed("id", "--png", "alice.png")
-      let outcome = try await alice.succeed("scan", "alice.png")
+      let outcome = try await alice.succeed("peer", "scan", "alice.png")
       #expect(outcome.complaint.contains("own card"), "\(outcome)")
       #expect(!outcome.complaint.contains("peer add"), "\(outcome)")
     }

@@ -182,7 +182,7 @@ struct InterruptionTests {
       #expect(try await bob.succeed("list", "--json").json().array.isEmpty)
       try await bob.stopDaemon()
       try await bob.startDaemon()
-      #expect(try await alice.run("retry").status == 0)
+      #expect(try await alice.run("secret", "deliver").status == 0)
       try await bob.succeed("recover")
       try bob.expect("film.bin", toHold: sample(6 << 20))
     }

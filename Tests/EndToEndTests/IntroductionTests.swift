@@ -33,7 +33,7 @@ struct IntroductionTests {
       try bob.expect("note.txt", toHold: sample(40_000))
       #expect(outcome.complaint.contains("carol, introduced by alice"), "\(outcome)")
       try await bench.wait(every: 250, for: "the release in carol's log") {
-        try await carol.succeed("log").output.contains("bob, introduced by alice")
+        try await carol.succeed("device", "log").output.contains("bob, introduced by alice")
       }
       let check = try await bob.run("check", id, "--json").json().array.first
       #expect(check?["recoverable"].bool == true && check?["unknownHolders"].int == 0)

@@ -21,7 +21,7 @@ struct ItemParcelTests {
       let sent = try await alice.succeed("item", "send", "letter.txt", "bob", "--json")
       #expect(try sent.json()["onItsWay"].bool == true && sent.json()["known"].bool == false, "\(sent)")
       #expect(sent.complaint.contains("can't be reached just now"), "\(sent)")
-      let waiting = try await alice.succeed("outbox", "--json").json()["parcels"][0]
+      let waiting = try await alice.succeed("message", "outbox", "--json").json()["parcels"][0]
       #expect(waiting["kind"].string == "item" && waiting["peer"].string == "bob")
       #expect(try #require(waiting["bytes"].int) > body.count)
       try await bob.startDaemon()
@@ -35,7 +35,7 @@ struct ItemParcelTests {
       try bob.expect("copy", toHold: body)
       // Its word of that ends the parcel.
       try await bench.wait(upTo: 180, every: 100, for: "the outbox to be empty") {
-        try await alice.succeed("outbox", "--json").json()["parcels"].array.isEmpty
+        try await alice.succeed("message", "outbox", "--json").json()["parcels"].array.isEmpty
       }
     }
   }
@@ -46,7 +46,7 @@ struct ItemParcelTests {
       let (alice, _, _) = try await apart(bench, item: sample(5 << 20))
       let sent = try await alice.run("item", "send", "letter.txt", "bob")
       #expect(sent.status == 6 && sent.complaint.contains("4 MiB"), "\(sent)")
-      #expect(try await alice.succeed("outbox", "--json").json()["parcels"].array.isEmpty)
+      #expect(try await alice.succeed("message", "outbox", "--json").json()["parcels"].array.isEmpty)
     }
   }
 }

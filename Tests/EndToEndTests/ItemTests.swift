@@ -189,7 +189,7 @@ struct ItemTests {
       try await alice.succeed("item", "send", good, "bob")
       try await alice.succeed("item", "send", closed, "bob")
       // Of the two shares one is hers, and she is asked before she gives it.
-      try await alice.succeed("policy", "alone", "ask")
+      try await alice.succeed("secret", "policy", "alone", "ask")
       let first = try await bob.succeed("item", "list", "--json").json()[0]
       #expect(first["id"].string == closed)
       let outcome = try await bob.run("item", "accept")
@@ -236,11 +236,11 @@ struct ItemTests {
       #expect(text.hasPrefix("VAULTITEM1"))
       let large = try await alice.run("item", "qr", "large")
       #expect(large.status == 64, "\(large)")
-      let looked = try await bob.succeed("scan", picture, "--no-import", "--json").json()[0]
+      let looked = try await bob.succeed("peer", "scan", picture, "--no-import", "--json").json()[0]
       #expect(looked["isCard"].bool == false)
       #expect(looked["item"].isNull)
       #expect(try await bob.succeed("item", "list", "--json").json().array.isEmpty)
-      let scanned = try await bob.succeed("scan", picture, "--json").json()[0]
+      let scanned = try await bob.succeed("peer", "scan", picture, "--json").json()[0]
       #expect(scanned["item"]["item"]["name"].string == "door-code")
       #expect(scanned["item"]["known"].bool == false)
       try await bob.succeed("item", "show", "door-code", "-o", "door-code")
@@ -251,13 +251,14 @@ struct ItemTests {
       try await alice.succeed("id", "--png", "alice.png")
       let card = try await carol.run("item", "import", alice.folder + "/alice.png")
       #expect(card.status == 64 && card.complaint.contains("card of a peer"), "\(card)")
-      #expect(try await carol.succeed("scan", alice.folder + "/alice.png", "--json").json()[0]["isCard"].bool == true)
+      #expect(
+        try await carol.succeed("peer", "scan", alice.folder + "/alice.png", "--json").json()[0]["isCard"].bool == true)
       // Without another holder it can't be opened, and nothing is imported.
       let other = bench.folder + "/other.png"
       try await alice.succeed("item", "qr", "door-code", "--png", other)
       try await alice.stopDaemon()
       try await carol.stopDaemon()
-      #expect(try await bob.run("scan", other).status == 4)
+      #expect(try await bob.run("peer", "scan", other).status == 4)
     }
   }
 
@@ -294,10 +295,10 @@ struct ItemTests {
       #expect(try await alice.run("item", "delete", "other.txt").status == 64)
       try await alice.succeed("item", "delete", "other.txt", "--yes")
       #expect(try await alice.run("item", "show", other).status == 1)
-      let asked = try await alice.run("delete", key)
+      let asked = try await alice.run("secret", "delete", key)
       #expect(asked.status == 64)
       #expect(asked.complaint.contains("note.txt"), "\(asked)")
-      let deleted = try await alice.succeed("delete", key, "--yes", "--json")
+      let deleted = try await alice.succeed("secret", "delete", key, "--yes", "--json")
       #expect(deleted.complaint.contains("1 item under this key will be deleted"), "\(deleted)")
       #expect(try deleted.json()["items"][0]["name"].string == "note.txt")
       #expect(try await alice.succeed("item", "list", "--json").json().array.isEmpty)

@@ -36,7 +36,7 @@ struct JSONTests {
       #expect(shared["deliveries"][0].keys == delivery)
       #expect(try await bob.succeed("list", "--json").json()[0].keys == secret)
       let id = try #require(shared["id"].string)
-      let info = try await alice.succeed("info", id, "--json").json()
+      let info = try await alice.succeed("secret", "show", id, "--json").json()
       #expect(
         info.keys == [
           "secret", "ciphertextBytes", "fragmentBytes", "labels", "deliveries", "headerDigest",
@@ -48,8 +48,9 @@ struct JSONTests {
       #expect(recovered.keys == ["secret", "path", "suggestedName", "bytes", "originalName", "holders"])
       #expect(recovered["holders"][0].keys == ["peer", "state", "reason"])
       #expect(recovered["bytes"].int == 100)
-      #expect(try await bob.succeed("log", "--json").json()[0].keys == ["at", "event", "peer", "secret", "detail"])
-      #expect(try await alice.succeed("retry", "--json").json().isArray)
+      #expect(
+        try await bob.succeed("device", "log", "--json").json()[0].keys == ["at", "event", "peer", "secret", "detail"])
+      #expect(try await alice.succeed("secret", "deliver", "--json").json().isArray)
       let checked = try await alice.succeed("check", "--json").json()[0]
       #expect(
         checked.keys == [
@@ -80,7 +81,7 @@ struct JSONTests {
       #expect(status["secrets"][0].keys == ["secret", "lastCheck"])
       #expect(
         status["secrets"][0]["lastCheck"].keys == ["at", "answered", "needed", "recoverable", "withoutThisDevice"])
-      let deleted = try await bob.succeed("delete", id, "--yes", "--json").json()
+      let deleted = try await bob.succeed("secret", "delete", id, "--yes", "--json").json()
       #expect(deleted.keys == ["secret", "makesUnrecoverable", "explanation", "waitingDeliveries", "items"])
       let removed = try await bob.succeed("peer", "remove", "alice", "--yes", "--json").json()
       #expect(removed.keys == ["peer", "destroyedDeliveries", "stillHolds"])
@@ -99,8 +100,10 @@ struct JSONTests {
       let file = try await alice.succeed("backup", "create", "b").line
       var count = (texts: 0, json: 0)
       for command in [
-        ["info", id], ["list"], ["log"], ["status"], ["peer", "list"], ["peer", "show", "bob"], ["item", "show", item],
-        ["item", "list"], ["outbox"], ["messages"], ["key", "list"], ["backup", "restore", file, "--force", "--yes"],
+        ["secret", "show", id], ["list"], ["device", "log"], ["status"], ["peer", "list"], ["peer", "show", "bob"],
+        ["item", "show", item],
+        ["item", "list"], ["message", "outbox"], ["message"], ["key", "list"],
+        ["backup", "restore", file, "--force", "--yes"],
       ] {
         if command.first == "backup" { try await alice.stopDaemon() }
         for json in [[], ["--json"]] {
@@ -132,19 +135,19 @@ struct JSONTests {
         "late",
       ]
       #expect(try await alice.succeed("send", "bob", "hello", "--json").json().keys == message)
-      for command in [["inbox"], ["messages"], ["messages", "alice"]] {
+      for command in [["message", "inbox"], ["message"], ["message", "alice"]] {
         let shown = try await bob.run(command + ["--json"])
         #expect(try shown.json()[0].keys == message.union(["text"]), "\(shown)")
       }
-      #expect(try await bob.succeed("messages", "show", "1", "--json").json().keys == message.union(["text"]))
+      #expect(try await bob.succeed("message", "show", "1", "--json").json().keys == message.union(["text"]))
       #expect(
-        try await bob.succeed("messages", "save", "1", "f", "--json").json().keys == [
+        try await bob.succeed("message", "save", "1", "f", "--json").json().keys == [
           "message", "path", "suggestedName", "bytes", "originalName",
         ])
       try await bob.stopDaemon()
       try await alice.succeed("send", "bob", "later")
-      let outbox = try await alice.succeed("outbox", "--json").json()
-      #expect(outbox.keys == ["messages", "parcels", "carried"])
+      let outbox = try await alice.succeed("message", "outbox", "--json").json()
+      #expect(outbox.keys == ["message", "parcels", "carried"])
       #expect(outbox["messages"][0].keys == message)
       #expect(outbox["parcels"][0].keys == ["kind", "peer", "bytes", "createdAt", "expiresAt", "ways"])
       #expect(outbox["carried"].keys == ["count", "bytes", "oldestAt", "nextExpiry", "sizes"])
@@ -181,7 +184,9 @@ struct JSONTests {
   func empty() async throws {
     try await Bench.run { bench in
       let alice = try await bench.peer("alice")
-      for command in [["list"], ["peer", "list"], ["retry"], ["check"], ["inbox"], ["messages"]] {
+      for command in [
+        ["list"], ["peer", "list"], ["secret", "deliver"], ["check"], ["message", "inbox"], ["message"],
+      ] {
         let outcome = try await alice.run(command + ["--json"])
         #expect(outcome.status == 0)
         #expect(outcome.line == "[]", "\(outcome)")
@@ -195,7 +200,7 @@ struct JSONTests {
       let (alice, bob) = try await bench.pair()
       try await bob.stopDaemon()
       let cases: [([String], String, Int)] = [
-        (["info", "nothing"], "notFound", 1), (["peer", "ping", "bob"], "unreachable", 6),
+        (["secret", "show", "nothing"], "notFound", 1), (["peer", "ping", "bob"], "unreachable", 6),
         (["share", "x", "--threshold", "1"], "usage", 64), (["peer", "add", "vaultpeer1qq"], "damaged", 8),
       ]
       for (arguments, code, exit) in cases {

@@ -16,7 +16,7 @@ struct KindsTests {
         "note", "-", "--threshold", "2", "--title", "where it is", "--description", "stones",
         input: Array(text.utf8))
       #expect(try await bob.succeed("list", "--json").json()[0]["kind"].string == "note")
-      #expect(try await bob.succeed("info", shared.line, "--json").json()["secret"]["kind"].string == "note")
+      #expect(try await bob.succeed("secret", "show", shared.line, "--json").json()["secret"]["kind"].string == "note")
       let shown = try await bob.succeed("recover", "stones")
       #expect(shown.output == "title: where it is\n\n" + text)
       #expect(try await bob.succeed("recover", "stones", "--fields").lines == ["title", "text"])

@@ -150,12 +150,12 @@ struct LockedDaemonTests {
 
       let bare = try alice.start(["daemon", "--listen", "off"])
       try await bench.wait(for: "it to say that it is locked") { bare.written.contains("locked: vault unlock\n") }
-      try await alice.succeed("passphrase", "--remove", "--passphrase-file", pass)
+      try await alice.succeed("device", "passphrase", "--remove", "--passphrase-file", pass)
       try await alice.succeed("unlock")
       try await bench.wait(for: "it to begin its work without a passphrase") { bare.written.contains("not listening") }
       bare.signal(SIGTERM)
       #expect(try await bare.end(within: 90).status == 0)
-      try await alice.succeed("passphrase", "--new-passphrase-file", pass)
+      try await alice.succeed("device", "passphrase", "--new-passphrase-file", pass)
 
       let locked = try alice.start(["daemon"])
       try await bench.wait(for: "it to say that it is locked") { locked.written.contains("locked: vault unlock\n") }

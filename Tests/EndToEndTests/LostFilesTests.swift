@@ -70,7 +70,7 @@ struct LostFilesTests {
         try lose("data/vault.db", of: alice)
         for suffix in ["-wal", "-shm"] { try? lose("data/vault.db" + suffix, of: alice) }
         if !isThere { try lose("config/settings.json", of: alice) }
-        let outcome = try await alice.succeed("rebuild", "--yes")
+        let outcome = try await alice.succeed("device", "rebuild", "--yes")
         #expect(outcome.complaint.contains("there is no settings file") == !isThere, "\(outcome)")
         guard isThere else { continue }
         #expect(try await alice.succeed("settings", "get", "release-policy").line == "ask")

@@ -6,7 +6,7 @@ import Testing
 struct MessageTests {
   /// What a peer's vault says of one message.
   private func message(_ number: String, at peer: Peer) async throws -> JSON {
-    try await peer.succeed("messages", "show", number, "--json").json()
+    try await peer.succeed("message", "show", number, "--json").json()
   }
 
   /// Waits until a sent message stands so.
@@ -27,7 +27,7 @@ struct MessageTests {
       try await wait(for: "delivered", of: number, at: alice, bench)
       try await alice.succeed("peer", "remove", bob.name, "--yes")
       #expect(try await message(number, at: alice)["peer"].string == "bob")
-      #expect(try await alice.succeed("messages").output.contains("to bob"))
+      #expect(try await alice.succeed("message").output.contains("to bob"))
     }
   }
 
@@ -49,7 +49,7 @@ struct MessageTests {
       let (alice, bob) = try await bench.pair()
       let sent = try await alice.succeed("send", "bob", "see", "you at eight: \"ü\"")
       #expect(sent.complaint.contains("delivered to bob, directly"), "\(sent)")
-      let inbox = try await bob.succeed("inbox", "--json").json()
+      let inbox = try await bob.succeed("message", "inbox", "--json").json()
       #expect(inbox.array.count == 1)
       let came = inbox[0]
       #expect(came["text"].string == "see you at eight: \"ü\"")
@@ -60,13 +60,13 @@ struct MessageTests {
       #expect(known["deliveredAt"].string != nil && known["readAt"].isNull)
 
       // Shown without a terminal it isn't read, unless one says so.
-      #expect(try await bob.succeed("inbox", "--json").json()[0]["state"].string == "new")
-      #expect(try await bob.succeed("status").output.contains("1 new: see 'vault inbox'"))
+      #expect(try await bob.succeed("message", "inbox", "--json").json()[0]["state"].string == "new")
+      #expect(try await bob.succeed("status").output.contains("1 new: see 'vault message inbox'"))
       let number = "\(try #require(came["number"].int))"
-      let shown = try await bob.succeed("messages", "show", number, "--mark-read")
+      let shown = try await bob.succeed("message", "show", number, "--mark-read")
       #expect(shown.output.contains("    see you at eight: \"ü\"\n") && shown.output.contains("directly"), "\(shown)")
-      #expect(try await bob.succeed("inbox", "--new", "--json").line == "[]")
-      #expect(try await bob.succeed("inbox", "--json").json()[0]["state"].string == "seen")
+      #expect(try await bob.succeed("message", "inbox", "--new", "--json").line == "[]")
+      #expect(try await bob.succeed("message", "inbox", "--json").json()[0]["state"].string == "seen")
       try await wait(for: "read", of: sent.line, at: alice, bench)
     }
   }
@@ -84,16 +84,16 @@ struct MessageTests {
         sending.signal(SIGINT)
       }
       let outcome = try await sending.end(within: 180)
-      let number = try #require(try await alice.succeed("messages", "--json").json()[0]["number"].int)
+      let number = try #require(try await alice.succeed("message", "--json").json()[0]["number"].int)
       #expect(outcome.status == 130, "\(outcome)")
       #expect(outcome.complaint.contains("interrupted; message \(number) is kept, and goes on by itself"), "\(outcome)")
-      #expect(outcome.complaint.contains("hint: vault messages delete \(number)"), "\(outcome)")
-      let deleted = try await alice.succeed("messages", "delete", "\(number)", "--yes")
+      #expect(outcome.complaint.contains("hint: vault message delete \(number)"), "\(outcome)")
+      let deleted = try await alice.succeed("message", "delete", "\(number)", "--yes")
       #expect(
         deleted.complaint.contains(
           "message \(number) waits here, and isn't sent any more, unless it is going out in this moment"), "\(deleted)")
       bob.thawDaemon()
-      #expect(try await alice.succeed("outbox", "--json").json()["messages"].array.isEmpty)
+      #expect(try await alice.succeed("message", "outbox", "--json").json()["messages"].array.isEmpty)
     }
   }
 
@@ -104,14 +104,17 @@ struct MessageTests {
       try await bob.stopDaemon()
       let sent = try await alice.succeed("send", "bob", "-", input: Array("line one\nline two\n".utf8))
       #expect(sent.complaint.contains("bob"), "\(sent)")
-      let outbox = try await alice.succeed("outbox", "--json").json()
+      let outbox = try await alice.succeed("message", "outbox", "--json").json()
       #expect(outbox["messages"].array.map { $0["number"].int } == [Int(sent.line)])
-      #expect(try await alice.succeed("outbox").output.contains("bob"))
+      #expect(try await alice.succeed("message", "outbox").output.contains("bob"))
       #expect(try await alice.succeed("status", "--json").json()["messages"]["waiting"].int == 1)
       try await bob.startDaemon()
       try await wait(for: "delivered", of: sent.line, at: alice, bench)
-      #expect(try await bob.succeed("inbox", "--json").json().array.map { $0["text"].string } == ["line one\nline two"])
-      #expect(try await alice.succeed("outbox", "--json").json()["messages"].array.isEmpty)
+      #expect(
+        try await bob.succeed("message", "inbox", "--json").json().array.map { $0["text"].string } == [
+          "line one\nline two"
+        ])
+      #expect(try await alice.succeed("message", "outbox", "--json").json()["messages"].array.isEmpty)
     }
   }
 
@@ -123,9 +126,9 @@ struct MessageTests {
       let sent = try await alice.succeed("send", "bob", "hello")
       try await bob.stopDaemon()
       for peer in [alice, bob] {
-        let list = try await peer.succeed("messages", peer === alice ? "bob" : "alice", "--json").json()
+        let list = try await peer.succeed("message", peer === alice ? "bob" : "alice", "--json").json()
         #expect(list.array.map { $0["text"].string } == ["hello"], "\(peer.name)")
-        #expect(try await peer.succeed("messages").output.contains("    hello\n"))
+        #expect(try await peer.succeed("message").output.contains("    hello\n"))
       }
       #expect(try await message(sent.line, at: alice)["state"].string == "delivered")
     }
@@ -146,7 +149,7 @@ struct MessageTests {
       /// They are numbered as they come.
       func wait(for count: Int) async throws {
         try await bench.wait(every: 250, for: "\(count) to be there") {
-          try await bob.succeed("inbox", "--json").json().array.count == count
+          try await bob.succeed("message", "inbox", "--json").json().array.count == count
         }
       }
       let sent = try await alice.succeed("send", "bob", "--photo", "beach.jpg")
@@ -158,7 +161,7 @@ struct MessageTests {
       try await wait(for: 3)
       let expected = [Self.photo(of: sample(5000)), said, said]
       for (number, bytes) in expected.enumerated() {
-        try await bob.succeed("messages", "save", "\(number + 1)", "got-\(number)")
+        try await bob.succeed("message", "save", "\(number + 1)", "got-\(number)")
         try bob.expect("got-\(number)", toHold: bytes)
       }
       // Nobody here takes films apart, nor what is broken.
@@ -168,7 +171,7 @@ struct MessageTests {
       try alice.write([0xFF, 0xD8, 0xFF, 0xE0] + sample(300), to: "broken.jpg")
       let broken = try await alice.run("send", "bob", "--photo", "broken.jpg")
       #expect(broken.status == 8 && broken.complaint.contains("--keep-metadata"), "\(broken)")
-      #expect(try await alice.succeed("messages", "--json").json().array.count == 3)
+      #expect(try await alice.succeed("message", "--json").json().array.count == 3)
       try await alice.succeed("send", "bob", "--photo", "beach.heic", "--keep-metadata")
     }
   }
@@ -181,20 +184,20 @@ struct MessageTests {
       try alice.write(photo, to: "beach.jpg")
       let sent = try await alice.succeed("send", "bob", "--photo", "beach.jpg", "at", "last")
       try await wait(for: "delivered", of: sent.line, at: alice, bench)
-      let came = try await bob.succeed("inbox", "--json").json()[0]
+      let came = try await bob.succeed("message", "inbox", "--json").json()[0]
       #expect(came["kind"].string == "photo" && came["name"].string == "beach.jpg")
       #expect(came["mediaType"].string == "image/jpeg" && came["text"].string == "at last")
       #expect(came["bytes"].int == photo.count && came["parts"].int == 3 && came["partsDone"].int == 3)
       let number = "\(try #require(came["number"].int))"
-      let saved = try await bob.succeed("messages", "save", number)
+      let saved = try await bob.succeed("message", "save", number)
       #expect(saved.line == "./beach.jpg" && saved.complaint.contains("in the clear"), "\(saved)")
       try bob.expect("beach.jpg", toHold: photo)
-      #expect(try await bob.run("messages", "save", number).status == 9)
-      let piped = try await bob.succeed("messages", "save", number, "-")
+      #expect(try await bob.run("message", "save", number).status == 9)
+      let piped = try await bob.succeed("message", "save", number, "-")
       #expect(piped.bytes == photo)
       #expect(try await message(number, at: bob)["state"].string == "seen")
       // What was sent isn't kept.
-      #expect(try await alice.run("messages", "save", sent.line, "copy").status != 0 && !alice.has("copy"))
+      #expect(try await alice.run("message", "save", sent.line, "copy").status != 0 && !alice.has("copy"))
     }
   }
 
@@ -209,9 +212,9 @@ struct MessageTests {
       try alice.write([], to: name)
       let sent = try await alice.succeed("send", "bob", "--file", name)
       try await wait(for: "delivered", of: sent.line, at: alice, bench)
-      let inbox = try await bob.succeed("inbox")
+      let inbox = try await bob.succeed("message", "inbox")
       #expect(inbox.output.contains("..a\\u{202e}gpj.txt"), "\(inbox)")
-      let saved = try await bob.succeed("messages", "save", "1", "--json").json()
+      let saved = try await bob.succeed("message", "save", "1", "--json").json()
       #expect(saved.keys == ["message", "path", "suggestedName", "bytes", "originalName"] && saved["bytes"].int == 0)
       let files = try bob.files()
       #expect(files == ["agpj.txt"])
@@ -226,7 +229,7 @@ struct MessageTests {
       let nasty = "a\u{1B}[2J\u{202E}b\n9  2026-01-01 00:00  from carol  new\n\"\\"
       let sent = try await alice.succeed("send", "bob", "-", input: Array(nasty.utf8))
       try await wait(for: "delivered", of: sent.line, at: alice, bench)
-      for command in [["inbox"], ["messages"], ["messages", "show", "1"]] {
+      for command in [["message", "inbox"], ["message"], ["message", "show", "1"]] {
         let shown = try await bob.run(command)
         #expect(shown.status == 0 && shown.output.contains("    9  2026-01-01 00:00  from carol  new\n"), "\(shown)")
         #expect(!shown.lines.contains { $0.hasPrefix("9  ") })
@@ -234,7 +237,7 @@ struct MessageTests {
         let json = try await bob.run(command + ["--json"])
         #expect(json.lines.count == 1 && !json.output.unicodeScalars.contains { $0.value == 0x1B })
       }
-      #expect(try await bob.succeed("inbox", "--json").json()[0]["text"].string == nasty)
+      #expect(try await bob.succeed("message", "inbox", "--json").json()[0]["text"].string == nasty)
     }
   }
 
@@ -246,17 +249,17 @@ struct MessageTests {
         let sent = try await alice.succeed("send", "bob", text)
         try await wait(for: "delivered", of: sent.line, at: alice, bench)
       }
-      let found = try await bob.succeed("messages", "--search", "bridge", "--json").json()
+      let found = try await bob.succeed("message", "--search", "bridge", "--json").json()
       #expect(found.array.map { $0["text"].string } == ["the Bridge at noon", "BRIDGES burn"])
-      let last = try await bob.succeed("messages", "alice", "--limit", "1", "--json").json()
+      let last = try await bob.succeed("message", "alice", "--limit", "1", "--json").json()
       #expect(last.array.map { $0["text"].string } == ["maybe"])
-      #expect(try await bob.succeed("messages", "--search", "tunnel", "--json").line == "[]")
+      #expect(try await bob.succeed("message", "--search", "tunnel", "--json").line == "[]")
       let number = "\(try #require(last[0]["number"].int))"
-      #expect(try await bob.run("messages", "delete", number).status == 64)
-      let deleted = try await bob.succeed("messages", "delete", number, "--yes", "--json").json()
+      #expect(try await bob.run("message", "delete", number).status == 64)
+      let deleted = try await bob.succeed("message", "delete", number, "--yes", "--json").json()
       #expect(deleted.array.map { $0["number"].int } == [Int(number)])
-      #expect(try await bob.run("messages", "show", number).status == 1)
-      #expect(try await bob.succeed("messages", "--json").json().array.count == 3)
+      #expect(try await bob.run("message", "show", number).status == 1)
+      #expect(try await bob.succeed("message", "--json").json().array.count == 3)
     }
   }
 
@@ -268,13 +271,13 @@ struct MessageTests {
         let sent = try await alice.succeed("send", "bob", text)
         try await wait(for: "delivered", of: sent.line, at: alice, bench)
       }
-      let inbox = try await bob.succeed("inbox", "--json").json().array
+      let inbox = try await bob.succeed("message", "inbox", "--json").json().array
       let gone = try #require(inbox.first { $0["text"].string == "the bridge" }?["number"].int)
       try bob.changeStore("DELETE FROM message_parts WHERE number = ?", [gone])
-      let found = try await bob.succeed("messages", "--search", "bridge", "--json")
+      let found = try await bob.succeed("message", "--search", "bridge", "--json")
       #expect(try found.json().array.map { $0["text"].string } == ["burnt bridges"])
       #expect(found.complaint.contains("message \(gone) is damaged"), "\(found)")
-      let shown = try await bob.succeed("messages", "show", "\(gone)", "--mark-read")
+      let shown = try await bob.succeed("message", "show", "\(gone)", "--mark-read")
       #expect(shown.complaint.contains("message \(gone) is damaged"), "\(shown)")
       #expect(try await message("\(gone)", at: bob)["state"].string == "new")
     }
@@ -287,14 +290,15 @@ struct MessageTests {
       try await bob.stopDaemon()
       let first = try await alice.succeed("send", "bob", "the first")
       let second = try await alice.succeed("send", "bob", "the second")
-      let deleted = try await alice.succeed("messages", "delete", first.line, "--yes")
+      let deleted = try await alice.succeed("message", "delete", first.line, "--yes")
       #expect(deleted.complaint.contains("waits here, and isn't sent any more"), "\(deleted)")
       try await bob.startDaemon()
       // Hers has dialled in vain, and would do so again minutes later.
       try await alice.stopDaemon()
       try await alice.startDaemon()
       try await wait(for: "delivered", of: second.line, at: alice, bench)
-      #expect(try await bob.succeed("inbox", "--json").json().array.map { $0["text"].string } == ["the second"])
+      #expect(
+        try await bob.succeed("message", "inbox", "--json").json().array.map { $0["text"].string } == ["the second"])
     }
   }
 
@@ -308,14 +312,16 @@ struct MessageTests {
       }
       for peer in [alice, bob] { try await peer.stopDaemon() }
       func receipts() async throws -> Int {
-        try await bob.succeed("outbox", "--json").json()["parcels"].array.count { $0["kind"].string == "receipt" }
+        try await bob.succeed("message", "outbox", "--json").json()["parcels"].array.count {
+          $0["kind"].string == "receipt"
+        }
       }
       let before = try await receipts()
       try await bob.succeed("settings", "set", "read-receipts", "off")
-      try await bob.succeed("messages", "show", "1", "--mark-read")
+      try await bob.succeed("message", "show", "1", "--mark-read")
       #expect(try await receipts() == before)
       try await bob.succeed("settings", "set", "read-receipts", "on")
-      try await bob.succeed("messages", "show", "2", "--mark-read")
+      try await bob.succeed("message", "show", "2", "--mark-read")
       #expect(try await receipts() == before + 1)
     }
   }
@@ -349,15 +355,15 @@ struct MessageTests {
         (["send", "bob", "-"], [UInt8](repeating: 0x61, count: 65537), 64),
         (["send", "bob", "-"], [UInt8](repeating: 0x61, count: 70000), 64),
         (["send", "bob", "--photo", "noise"], nil, 64), (["send", "bob", "--file", "missing"], nil, 1),
-        (["send", "bob", "--file", "."], nil, 1), (["messages", "nobody"], nil, 1),
-        (["messages", "show", "7"], nil, 1),
-        (["messages", "save", "7"], nil, 1), (["messages", "delete", "7", "--yes"], nil, 1),
+        (["send", "bob", "--file", "."], nil, 1), (["message", "nobody"], nil, 1),
+        (["message", "show", "7"], nil, 1),
+        (["message", "save", "7"], nil, 1), (["message", "delete", "7", "--yes"], nil, 1),
       ]
       for (arguments, input, status) in cases {
         let outcome = try await alice.run(arguments, input: input)
         #expect(outcome.status == status && outcome.output.isEmpty, "\(outcome)")
       }
-      #expect(try await alice.succeed("messages", "--json").line == "[]")
+      #expect(try await alice.succeed("message", "--json").line == "[]")
     }
   }
 
@@ -369,7 +375,7 @@ struct MessageTests {
       let long = (0..<65536).map { text[$0 % 16] }
       let sent = try await alice.succeed("send", "bob", "-", input: long + [0x0A])
       try await wait(for: "delivered", of: sent.line, at: alice, bench)
-      let saved = try await bob.succeed("messages", "save", "1", "-")
+      let saved = try await bob.succeed("message", "save", "1", "-")
       #expect(saved.bytes == long)
     }
   }
@@ -383,7 +389,7 @@ struct MessageTests {
         let sent = try await alice.run(["send", "bob"] + message)
         try await wait(for: "delivered", of: sent.line, at: alice, bench)
       }
-      #expect(try await bob.succeed("inbox", "--json").json().array.count == 2)
+      #expect(try await bob.succeed("message", "inbox", "--json").json().array.count == 2)
       for peer in [alice, bob] {
         let found = try await peer.shell("grep -rla marked \"$VAULT_HOME\"")
         #expect(found.status == 1 && found.output.isEmpty, "\(peer.name): \(found)")

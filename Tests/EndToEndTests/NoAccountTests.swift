@@ -10,10 +10,11 @@ struct NoAccountTests {
       let alice = try await bench.peer("alice")
       let sent = try await alice.run("send", "eve@example.org", "hello", "--plain")
       #expect(sent.status == 1 && sent.complaint.contains("vault account login"), "\(sent)")
-      #expect(try await alice.succeed("messages", "--json").line == "[]")
-      #expect(try await alice.succeed("outbox", "--json").json()["messages"].array.isEmpty)
+      #expect(try await alice.succeed("message", "--json").line == "[]")
+      #expect(try await alice.succeed("message", "outbox", "--json").json()["messages"].array.isEmpty)
       for words in [
-        ["friend", "add", "eve@example.org"], ["friend", "remove", "eve@example.org"], ["account", "sync"],
+        ["account", "friend", "add", "eve@example.org"], ["account", "friend", "remove", "eve@example.org"],
+        ["account", "sync"],
       ] {
         let outcome = try await alice.run(words)
         #expect(outcome.status == 1 && outcome.complaint.contains("no account is in use"), "\(outcome)")
@@ -43,7 +44,7 @@ struct NoAccountTests {
       let alice = try await bench.peer("alice")
       let sent = try await alice.run("send", address, "hello", "--plain")
       #expect(sent.status != 0 && sent.status != 6, "\(sent)")
-      #expect(try await alice.succeed("messages", "--json").line == "[]")
+      #expect(try await alice.succeed("message", "--json").line == "[]")
     }
   }
 }

@@ -24,7 +24,7 @@ struct ParcelTests {
   }
 
   private func delivery(of id: String, to peer: String, at dealer: Peer) async throws -> JSON {
-    try await dealer.succeed("info", id, "--json").json()["deliveries"].first(where: "peer", is: peer)
+    try await dealer.succeed("secret", "show", id, "--json").json()["deliveries"].first(where: "peer", is: peer)
   }
 
   private func isDelivered(_ id: String, to peer: String, at dealer: Peer) async throws -> Bool {
@@ -55,7 +55,8 @@ struct ParcelTests {
       #expect(shared.complaint.contains("is on its way to bob through the group Family"), "\(shared)")
       let id = try #require(try shared.json()["id"].string)
       #expect(try shared.json()["deliveries"].array.map { $0["onItsWay"]["group"].string } == ["Family", "Family"])
-      #expect(try await alice.succeed("info", id).output.contains("on its way through the group Family, since "))
+      #expect(
+        try await alice.succeed("secret", "show", id).output.contains("on its way through the group Family, since "))
       #expect(try await alice.succeed("status").output.contains("1 share, 1 on the way"))
 
       for peer in [bob, carol] {
@@ -99,7 +100,7 @@ struct ParcelTests {
       for peer in [bob, carol] { try await peer.stopDaemon() }
 
       try await alice.succeed("secret", "refresh", id)
-      #expect(try await alice.succeed("outbox").output.contains("word of a secret's holders"))
+      #expect(try await alice.succeed("message", "outbox").output.contains("word of a secret's holders"))
       for peer in people { _ = try peer.start(["daemon", "--listen", "off"]) }
       try await bench.wait(upTo: 180, every: 200, for: "bob to be asked") {
         let requests = try await bob.succeed("requests", "--json").json().array
@@ -110,7 +111,7 @@ struct ParcelTests {
       // All three have their new shares, and the two who have said yes only those.
       for peer in [alice, bob] {
         try await bench.wait(upTo: 180, every: 200, for: "\(peer.name) to have a new share alone") {
-          let change = try await peer.succeed("info", id, "--json").json()["change"]
+          let change = try await peer.succeed("secret", "show", id, "--json").json()["change"]
           return change["state"].string == "complete" && change["hasOldShare"].bool == false
         }
       }
@@ -138,7 +139,7 @@ struct ParcelTests {
       #expect(try StoredHome(carol).parcelCount == 0 && StoredHome(carol).secrets.isEmpty)
       try await alice.succeed("group", "sync")
       #expect(try await isDelivered(id, to: "bob", at: alice))
-      #expect(try await alice.succeed("retry", id, "--json").json()[0]["finished"].bool == true)
+      #expect(try await alice.succeed("secret", "deliver", id, "--json").json()[0]["finished"].bool == true)
 
       // Bob asks, and Alice answers when she looks in.
       let asking = try bob.start(["recover", id, "-o", "out", "--wait", "170s"])
@@ -152,7 +153,7 @@ struct ParcelTests {
     }
   }
 
-  @Test("`vault retry` hands what waits to the group, and a session that comes first takes it out again")
+  @Test("`vault secret deliver` hands what waits to the group, and a session that comes first takes it out again")
   func session() async throws {
     try await Bench.run { bench in
       let (people, servers) = try await family(bench)
@@ -162,7 +163,7 @@ struct ParcelTests {
       let shared = try await alice.run("share", "note", "--threshold", "2", "--to", "bob")
       #expect(shared.status == 3 && shared.complaint.contains("too few servers of Family have taken it"), "\(shared)")
       for server in servers { server.child.signal(SIGCONT) }
-      let retried = try await alice.run("retry")
+      let retried = try await alice.run("secret", "deliver")
       #expect(retried.status == 3 && retried.complaint.contains("through the group Family"), "\(retried)")
       try await bob.startDaemon()
       try await bench.wait(upTo: 180, every: 200, for: "alice to hear of it") {
@@ -184,7 +185,7 @@ struct ParcelTests {
       try await bob.succeed("group", "sync")
       try await alice.succeed("group", "sync")
       #expect(try await isDelivered(shared.line, to: "bob", at: alice))
-      try await bob.succeed("policy", shared.line, "ask")
+      try await bob.succeed("secret", "policy", shared.line, "ask")
       let asking = try await alice.run("recover", shared.line, "-o", "out", "--wait", "1s")
       #expect(asking.status == 4 || asking.status == 11, "\(asking)")
       try await bob.succeed("group", "sync")

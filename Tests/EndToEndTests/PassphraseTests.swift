@@ -48,7 +48,7 @@ struct PassphraseTests {
       let mended = try await alice.run(["list"] + key)
       #expect(mended.status == 0 && mended.complaint.contains("data/card was not as this device"), "\(mended)")
       #expect(try await alice.succeed("id", "--text").line == card)
-      #expect(try await alice.run(["log", "--json"] + key).json()[0]["event"].string == "card-replaced")
+      #expect(try await alice.run(["device", "log", "--json"] + key).json()[0]["event"].string == "card-replaced")
       #expect(try await !alice.run(["list"] + key).complaint.contains("data/card"))
     }
   }
@@ -129,7 +129,8 @@ struct PassphraseTests {
       let alice = try await protected(bench)
       let bob = try await bench.peer("bob")
       try await bob.succeed("id", "--png", "bob.png")
-      #expect(try await alice.succeed("scan", bob.folder + "/bob.png").line.lowercased().hasPrefix("vaultpeer1"))
+      #expect(
+        try await alice.succeed("peer", "scan", bob.folder + "/bob.png").line.lowercased().hasPrefix("vaultpeer1"))
     }
   }
 
@@ -142,20 +143,20 @@ struct PassphraseTests {
         chmod(path, 0o600)
       }
       let (one, two) = (bench.folder + "/one", bench.folder + "/two")
-      let set = try await alice.succeed("passphrase", "--new-passphrase-file", one, "--json")
+      let set = try await alice.succeed("device", "passphrase", "--new-passphrase-file", one, "--json")
       #expect(try set.json()["passphrase"].string == "set" && !set.complaint.contains("weak"), "\(set)")
       #expect(try await alice.run("list").status == 7)
       try await alice.succeed("backup", "create", "b", "--passphrase-file", one)
 
       // Not without the one that there is, and not by a wrong one.
       for given in [[], ["--passphrase-file", two]] {
-        #expect(try await alice.run(["passphrase", "--new-passphrase-file", two] + given).status == 7)
+        #expect(try await alice.run(["device", "passphrase", "--new-passphrase-file", two] + given).status == 7)
       }
       let empty = try await alice.run(
-        "passphrase", "--passphrase-file", one, "--new-passphrase-fd", "0", input: [10])
+        "device", "passphrase", "--passphrase-file", one, "--new-passphrase-fd", "0", input: [10])
       #expect(empty.status == 64 && empty.complaint.contains("--remove"), "\(empty)")
       let changed = try await alice.succeed(
-        "passphrase", "--passphrase-file", one, "--new-passphrase-file", two, "--json")
+        "device", "passphrase", "--passphrase-file", one, "--new-passphrase-file", two, "--json")
       #expect(try changed.json()["passphrase"].string == "changed" && changed.complaint.contains("backup"))
       #expect(try await alice.run("list", "--passphrase-file", one).status == 7)
       try await alice.succeed("list", "--passphrase-file", two)
@@ -165,10 +166,11 @@ struct PassphraseTests {
       try await alice.succeed("backup", "restore", "b", "--force", "--yes", "--passphrase-file", one)
       try await alice.succeed("list", "--passphrase-file", one)
 
-      let removed = try await alice.succeed("passphrase", "--remove", "--passphrase-file", one, "--json")
+      let removed = try await alice.succeed("device", "passphrase", "--remove", "--passphrase-file", one, "--json")
       #expect(try removed.json()["passphrase"].string == "removed")
       try await alice.succeed("list")
-      #expect(try await alice.succeed("passphrase", "--remove", "--json").json()["passphrase"].string == "none")
+      #expect(
+        try await alice.succeed("device", "passphrase", "--remove", "--json").json()["passphrase"].string == "none")
     }
   }
 
@@ -182,8 +184,8 @@ struct PassphraseTests {
       try await alice.startDaemon("--passphrase-file", old)
       try await alice.succeed("unlock", "--passphrase-file", old)
       // What the agent keeps is not enough.
-      #expect(try await alice.run("passphrase", "--new-passphrase-file", new).status == 7)
-      try await alice.succeed("passphrase", "--passphrase-file", old, "--new-passphrase-file", new)
+      #expect(try await alice.run("device", "passphrase", "--new-passphrase-file", new).status == 7)
+      try await alice.succeed("device", "passphrase", "--passphrase-file", old, "--new-passphrase-file", new)
       #expect(try await alice.run("list").status == 7)
       try await alice.succeed("unlock", "--passphrase-file", new)
       try await alice.succeed("list")
@@ -194,7 +196,7 @@ struct PassphraseTests {
   func changeAtTheTerminal() async throws {
     try await Bench.run { bench in
       let alice = try await protected(bench)
-      let terminal = try PseudoTerminal(alice, ["passphrase"])
+      let terminal = try PseudoTerminal(alice, ["device", "passphrase"])
       try await terminal.expect("Passphrase: ")
       terminal.type("correct horse\n")
       try await terminal.expect("New passphrase: ")
@@ -206,7 +208,7 @@ struct PassphraseTests {
       #expect(!terminal.screen.contains("1234") && !terminal.screen.contains("horse"))
       #expect(try await alice.run("list", "--passphrase-fd", "0", input: Array("alice1234".utf8)).status == 0)
 
-      let wrong = try PseudoTerminal(alice, ["passphrase", "--remove"])
+      let wrong = try PseudoTerminal(alice, ["device", "passphrase", "--remove"])
       try await wrong.expect("Passphrase: ")
       wrong.type("correct horse\n")
       #expect(try await wrong.end() == 7)

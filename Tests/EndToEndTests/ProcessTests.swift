@@ -261,7 +261,7 @@ struct ProcessTests {
       #expect(ping.complaint.contains("hint: is its daemon running"), "\(ping)")
       try alice.write([1], to: "note.txt")
       _ = try await alice.run("share", "note.txt", "--threshold", "2", "--description", "house keys")
-      let retry = try await alice.run("retry")
+      let retry = try await alice.run("secret", "deliver")
       #expect(retry.complaints.count { $0.contains("'house keys'") } == 2, "\(retry)")
     }
   }

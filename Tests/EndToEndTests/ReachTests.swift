@@ -17,12 +17,12 @@ struct ReachTests {
       #expect(outcome.complaint.contains("without this device it comes back only where holders know one another"))
       #expect(outcome.complaint.contains("nobody can call on carol and dave: no address is known here"), "\(outcome)")
       #expect(try outcome.json()["listensNowhere"].strings == ["carol", "dave"])
-      let before = try await alice.succeed("info", "note")
+      let before = try await alice.succeed("secret", "show", "note")
       #expect(before.output.contains(/nobody can call: +carol and dave/), "\(before)")
       #expect(before.output.contains(/last check: +not yet; 'vault check' asks the holders/), "\(before)")
       let check = try await alice.run("check", "note")
       #expect(check.output.contains("nobody can call on carol and dave: no address is known here"), "\(check)")
-      let after = try await alice.succeed("info", "note", "--json").json()
+      let after = try await alice.succeed("secret", "show", "note", "--json").json()
       #expect(
         after["listensNowhere"].strings == ["carol", "dave"] && after["lastCheck"]["recoverable"].bool == true,
         "\(after)")
@@ -53,7 +53,7 @@ struct ReachTests {
       let sound = try await alice.succeed("check", id)
       #expect(sound.output.contains("without this device: recoverable"), "\(sound)")
       #expect(sound.output.contains(/bob +2 +answered .*; knows 3 other holders, can call 3/), "\(sound)")
-      #expect(try await alice.succeed("info", id).output.contains("without this device: recoverable"))
+      #expect(try await alice.succeed("secret", "show", id).output.contains("without this device: recoverable"))
       let alone = try await alice.succeed("share", "note.txt", "--threshold", "2", "--no-labels", "--json")
       #expect(alone.complaint.contains("4 of 4 delivered; any 2 recover it here\n"), "\(alone)")
       #expect(alone.complaint.contains("without this device it comes back only where holders know one another"))
@@ -62,7 +62,7 @@ struct ReachTests {
       let check = try await alice.succeed("check", other, "--json").json()[0]
       #expect(check["recoverable"].bool == true && check["withoutThisDevice"].bool == false, "\(check)")
       #expect(check["holders"][0]["knowsHolders"].int == 1, "\(check)")
-      let info = try await alice.succeed("info", other, "--json").json()
+      let info = try await alice.succeed("secret", "show", other, "--json").json()
       #expect(info["lastCheck"]["withoutThisDevice"].bool == false, "\(info)")
       let text = try await alice.succeed("check", other)
       #expect(text.output.contains("without this device: NOT recoverable"), "\(text)")

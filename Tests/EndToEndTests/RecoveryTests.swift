@@ -28,7 +28,7 @@ struct RecoveryTests {
       // The daemon writes its log in groups, once a second.
       var released = JSON(nil)
       try await bench.wait(every: 250, for: "the daemon to write its log") {
-        released = try await alice.succeed("log", "--json").json().first(where: "event", is: "share-released")
+        released = try await alice.succeed("device", "log", "--json").json().first(where: "event", is: "share-released")
         return released["peer"].string != nil
       }
       #expect(released["peer"].string == "bob")

@@ -15,7 +15,7 @@ struct RetryTests {
       let outcome = try await alice.run("share", "note.txt", "--threshold", "2")
       #expect(outcome.status == 3, "\(outcome)")
       #expect(outcome.line.count == 32)
-      for word in ["warning", "bob", "carol", "1 of 3", "retry"] {
+      for word in ["warning", "bob", "carol", "1 of 3", "deliver"] {
         #expect(outcome.complaint.contains(word), "\(outcome)")
       }
       #expect(try await alice.run("recover", outcome.line, "-o", "copy").status == 4)
@@ -54,17 +54,17 @@ struct RetryTests {
       let id = try await alice.run("share", "note.txt", "--threshold", "3").line
       try FileManager.default.removeItem(atPath: alice.folder + "/note.txt")
       try await carol.startDaemon()
-      let first = try await alice.run("retry", id)
+      let first = try await alice.run("secret", "deliver", id)
       #expect(first.status == 3, "\(first)")
       #expect(first.line == id)
       try await bob.startDaemon()
-      let second = try await alice.run("retry")
+      let second = try await alice.run("secret", "deliver")
       #expect(second.status == 0, "\(second)")
       #expect(second.line == id)
       try await alice.startDaemon()
       try await bob.succeed("recover", id)
       try bob.expect("note.txt", toHold: sample(200_000))
-      let third = try await alice.run("retry")
+      let third = try await alice.run("secret", "deliver")
       #expect(third.status == 0 && third.output.isEmpty, "\(third)")
     }
   }
@@ -79,8 +79,8 @@ struct RetryTests {
       let id = try await alice.run("share", "note.txt", "--threshold", "2").line
       try await carol.stopDaemon()
       try await bob.startDaemon()
-      #expect(try await alice.run("retry", id).status == 0)
-      let received = try await carol.succeed("log", "--json").json().array.filter {
+      #expect(try await alice.run("secret", "deliver", id).status == 0)
+      let received = try await carol.succeed("device", "log", "--json").json().array.filter {
         $0["event"].string == "share-received"
       }
       #expect(received.count == 1)
@@ -119,7 +119,7 @@ struct RetryTests {
       let removal = try await alice.run("peer", "remove", "bob", "--yes", "--json")
       #expect(try removal.json()["destroyedDeliveries"].strings == [id], "\(removal)")
       try await bob.startDaemon()
-      _ = try await alice.run("retry", id)
+      _ = try await alice.run("secret", "deliver", id)
       #expect(try await bob.succeed("list", "--json").json().array.isEmpty)
     }
   }
@@ -138,11 +138,11 @@ struct DeletionTests {
       try alice.write(sample(2000), to: "note.txt")
       let id = try await alice.succeed("share", "note.txt", "--threshold", "2").line
       let fragment = try carol.fragment(of: id)
-      let asked = try await carol.run("delete", id)
+      let asked = try await carol.run("secret", "delete", id)
       #expect(asked.status == 64, "\(asked)")
       #expect(asked.complaint.contains("for good") && asked.complaint.contains("--yes"), "\(asked)")
       #expect(FileManager.default.fileExists(atPath: fragment))
-      let outcome = try await carol.succeed("delete", id, "--yes", "--json")
+      let outcome = try await carol.succeed("secret", "delete", id, "--yes", "--json")
       #expect(try outcome.json()["makesUnrecoverable"].bool == false)
       #expect(!FileManager.default.fileExists(atPath: fragment))
       #expect(try await carol.succeed("list", "--json").json().array.isEmpty)
@@ -157,7 +157,7 @@ struct DeletionTests {
       let (alice, bob) = try await bench.pair()
       try alice.write(sample(2000), to: "note.txt")
       let id = try await alice.succeed("share", "note.txt", "--threshold", "2").line
-      let outcome = try await bob.run("delete", id, "--yes", "--json")
+      let outcome = try await bob.run("secret", "delete", id, "--yes", "--json")
       #expect(outcome.status == 0)
       #expect(try outcome.json()["makesUnrecoverable"].bool == true)
       #expect(outcome.complaint.contains("lost for good"), "\(outcome)")
@@ -179,12 +179,12 @@ struct DeletionTests {
       let before = bench.folder + "/before"
       try FileManager.default.copyItem(atPath: alice.home, toPath: before)
       try await carol.startDaemon()
-      #expect(try await alice.run("retry").status == 0)
-      try await carol.succeed("delete", id, "--yes")
+      #expect(try await alice.run("secret", "deliver").status == 0)
+      try await carol.succeed("secret", "delete", id, "--yes")
       // The same device, put back to a time before the delivery.
       try FileManager.default.removeItem(atPath: alice.home)
       try FileManager.default.copyItem(atPath: before, toPath: alice.home)
-      let outcome = try await alice.run("retry", id)
+      let outcome = try await alice.run("secret", "deliver", id)
       #expect(outcome.status == 2, "\(outcome)")
       #expect(outcome.complaint.contains(/carol +refused/), "\(outcome)")
       #expect(try await carol.succeed("list", "--json").json().array.isEmpty)

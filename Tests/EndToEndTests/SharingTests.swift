@@ -151,7 +151,7 @@ struct SharingTests {
       try alice.write(sample(500), to: "note.txt")
       let id = try await alice.succeed("share", "note.txt", "--threshold", "2").line
       for holder in [bob, carol] {
-        let labels = try await holder.succeed("info", id, "--json").json()["labels"].strings
+        let labels = try await holder.succeed("secret", "show", id, "--json").json()["labels"].strings
         #expect(Set(labels).isSuperset(of: ["bob", "carol"]), "\(labels)")
         #expect(labels.count == 3)
       }
@@ -164,7 +164,7 @@ struct SharingTests {
       let (alice, bob, carol) = try await bench.trio()
       try alice.write(sample(500), to: "note.txt")
       let id = try await alice.succeed("share", "note.txt", "--threshold", "2", "--no-labels").line
-      let info = try await bob.succeed("info", id, "--json")
+      let info = try await bob.succeed("secret", "show", id, "--json")
       #expect(try info.json()["labels"].isNull, "\(info)")
       #expect(!info.output.contains("carol"))
       try carol.expect(try await carol.succeed("recover").line, toHold: sample(500))
@@ -178,7 +178,7 @@ struct SharingTests {
       try alice.write(sample(500), to: "note.txt")
       let id = try await alice.succeed("share", "note.txt", "--threshold", "2", "--description", "house keys 🔑").line
       #expect(try await bob.succeed("list").output.contains("house keys 🔑"))
-      let info = try await bob.succeed("info", "house keys 🔑", "--json").json()
+      let info = try await bob.succeed("secret", "show", "house keys 🔑", "--json").json()
       #expect(info["secret"]["id"].string == id)
       #expect(info["secret"]["threshold"].int == 2)
       #expect(info["secret"]["dealer"].string == "alice")
@@ -192,12 +192,12 @@ struct SharingTests {
       let (alice, bob) = try await bench.pair()
       try alice.write(sample(700), to: "will-of-alice.txt")
       let id = try await alice.succeed("share", "will-of-alice.txt", "--threshold", "2").line
-      let info = try await bob.succeed("info", id, "--json")
+      let info = try await bob.succeed("secret", "show", id, "--json")
       #expect(!info.output.contains("will-of-alice"))
       #expect((try info.json()["ciphertextBytes"].int ?? 0) >= 1024)
       try alice.write(sample(701), to: "other.txt")
       let second = try await alice.succeed("share", "other.txt", "--threshold", "2").line
-      let other = try await bob.succeed("info", second, "--json").json()
+      let other = try await bob.succeed("secret", "show", second, "--json").json()
       #expect(try info.json()["ciphertextBytes"].int == other["ciphertextBytes"].int)
     }
   }
@@ -223,7 +223,7 @@ struct SharingTests {
       try alice.write(sample(600_000), to: "note.bin")
       let id = try await alice.succeed("share", "note.bin", "--threshold", "3").line
       for peer in [alice, bob] {
-        let info = try await peer.succeed("info", id, "--json").json()
+        let info = try await peer.succeed("secret", "show", id, "--json").json()
         let whole = try #require(info["ciphertextBytes"].int)
         let part = try #require(info["fragmentBytes"].int)
         #expect(part >= whole / 3 && part < whole / 2, "\(part) of \(whole)")

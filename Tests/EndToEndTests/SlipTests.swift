@@ -149,7 +149,7 @@ import Testing
       try alice.write(sample(10), to: "f")
       let id = try await alice.succeed("share", "f", "--threshold", "2", "--description", "Family Will").line
       for name in ["family will", "FAM", "Family"] {
-        #expect(try await alice.succeed("info", name, "--json").json()["secret"]["id"].string == id)
+        #expect(try await alice.succeed("secret", "show", name, "--json").json()["secret"]["id"].string == id)
       }
       let wrong = try await alice.run("recover", "Familiy Will")
       #expect(wrong.status == 1 && wrong.complaint.contains("did you mean 'Family Will'?"), "\(wrong)")

@@ -46,7 +46,7 @@ struct TrustTests {
       #expect(status.output.contains(/REPLACED: +bob says since .* call bob at once/), "\(status)")
       let since = try await alice.succeed("status", "--json").json()["peers"][0]["saysReplacedSince"].string
       #expect(since?.contains(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$/) == true)
-      let log = try await alice.succeed("log", "--json").json().array
+      let log = try await alice.succeed("device", "log", "--json").json().array
       #expect(log.contains { $0["event"].string == "said-replaced" && $0["peer"].string == "bob" })
       try await bob.succeed("peer", "replace", "alice", "--undo")
       try await alice.succeed("peer", "ping", "bob")

@@ -75,7 +75,7 @@ struct UnreliablePeersTests {
       #expect(outcome.complaint.contains("bob"))
       #expect(try await carol.succeed("recover").line.hasSuffix("note.txt"))
       bob.thawDaemon()
-      #expect(try await alice.run("retry").status == 0)
+      #expect(try await alice.run("secret", "deliver").status == 0)
     }
   }
 

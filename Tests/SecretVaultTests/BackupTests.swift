@@ -74,7 +74,7 @@ extension VaultTests {
       _ = try world[0].vault.archive.createBackup(to: path, overwrites: false)
       let other = VaultFolders(home: world.scratch.path + "/elsewhere")
       let empty = await refusal { try restore(to: other) }
-      #expect(empty?.code == .refused && empty?.hint?.contains("vault reshare") == true)
+      #expect(empty?.code == .refused && empty?.hint?.contains("vault secret reshare") == true)
       #expect(files(below: world.scratch.path + "/elsewhere").isEmpty)
       // One with a vault of its own refuses it even with force.
       let ben = await refusal { try restore(to: world[1].folders, overwrites: true) }

@@ -17,7 +17,7 @@ extension VaultTests {
         _ = try world[0].vault.overview.status()
       }
       #expect(failure?.code == .damaged && failure?.reason.contains(id) == true, "\(failure as Any)")
-      #expect(failure?.hint?.contains("vault rebuild") == true)
+      #expect(failure?.hint?.contains("vault device rebuild") == true)
     }
 
     @Test func `a policy that is damaged is mended by whoever looks closely, and named until then`() async throws {

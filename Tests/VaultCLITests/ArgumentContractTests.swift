@@ -18,13 +18,15 @@ struct ArgumentContractTests {
     "secret replace Bob Carol keys", "secret replace Bob Carol --all", "secret add Dan keys notes",
     "secret remove Bob --all --leave-out-absent", "secret threshold keys 3", "secret threshold --all 3",
     "secret refresh keys", "secret refresh --all", "secret cancel keys",
-    "peer accept Carol", "peer accept Carol --name C --yes", "peer list --introduced", "scan photo.jpg", "scan -",
+    "peer accept Carol", "peer accept Carol --name C --yes", "peer list --introduced", "peer scan photo.jpg",
+    "peer scan -",
     "daemon", "daemon --listen 127.0.0.1:0", "daemon --listen [::1]:4721", "daemon --verbose",
     "daemon --locked", "daemon --background --locked --listen off",
     "share f --threshold 2", "share - --threshold 2", "share f --threshold 255", "share --threshold 2 f",
     "share f --threshold 2 --to Bob --to Carol", "share f --threshold 2 --description text",
     "share f --threshold 2 --no-labels --no-own-share --remove-source",
-    "list", "info SECRET", "retry", "retry SECRET", "delete SECRET", "delete SECRET --yes", "log", "log --limit 5",
+    "list", "secret show SECRET", "secret deliver", "secret deliver SECRET", "secret delete SECRET",
+    "secret delete SECRET --yes", "device log", "device log --limit 5",
     "settings get listen", "settings set listen 127.0.0.1:0", "settings list", "settings reset --yes",
     "recover", "recover SECRET", "recover -o f", "recover SECRET -o -", "recover SECRET -o f --force",
     "recover SECRET --output f", "check", "check SECRET", "check SECRET --pieces 1", "check --pieces 4096",
@@ -34,7 +36,8 @@ struct ArgumentContractTests {
     "recover --wait", "recover --wait -o f", "daemon --listen off", "settings set listen off",
     "requests", "requests list", "requests --json", "requests approve 3", "requests approve 3 --for 2h",
     "requests refuse 3",
-    "policy SECRET", "policy SECRET auto", "policy SECRET ask", "policy SECRET delay:2d", "policy SECRET default",
+    "secret policy SECRET", "secret policy SECRET auto", "secret policy SECRET ask", "secret policy SECRET delay:2d",
+    "secret policy SECRET default",
     "recover SECRET --field user", "recover SECRET --fields", "recover SECRET --clip",
     "recover SECRET --field user --clip", "recover SECRET --show", "recover SECRET --field user -o -",
     "recover SECRET --password-fd 3", "recover SECRET --password-file f",
@@ -49,15 +52,16 @@ struct ArgumentContractTests {
     "send Bob hello", "send Bob see you", "send Bob -", "send Bob", "send Bob -- -x", "send Bob --photo f",
     "send Bob --file f caption", "send Bob --pigeons-only hello", "send Bob hello --lifetime 12h",
     "send eve@example.org hello --plain",
-    "inbox", "inbox --limit 5 --mark-read", "inbox --new",
-    "messages", "messages Bob", "messages --search word", "messages Bob --limit 3", "messages list show",
-    "messages show 12", "messages show 12 --mark-read", "messages save 12", "messages save 12 f --force",
-    "messages save 12 -", "messages delete 12", "messages delete 12 13 --yes", "outbox",
+    "message inbox", "message inbox --limit 5 --mark-read", "message inbox --new",
+    "message", "message Bob", "message --search word", "message Bob --limit 3", "message list show",
+    "message show 12", "message show 12 --mark-read", "message save 12", "message save 12 f --force",
+    "message save 12 -", "message delete 12", "message delete 12 13 --yes", "message outbox",
     "backup create f", "backup kit", "backup kit -", "backup kit f --svg g --force --kit-passphrase-file p",
     "backup restore f", "backup restore f --force --yes", "backup restore f --kit k --yes", "backup restore --kit -",
     "backup restore --kit k --kit-passphrase-fd 3 --passphrase-fd 4 --force",
-    "passphrase", "passphrase --remove", "passphrase --remove --passphrase-fd 3",
-    "passphrase --new-passphrase-fd 3 --passphrase-fd 4", "passphrase --new-passphrase-file f --passphrase-file f",
+    "device passphrase", "device passphrase --remove", "device passphrase --remove --passphrase-fd 3",
+    "device passphrase --new-passphrase-fd 3 --passphrase-fd 4",
+    "device passphrase --new-passphrase-file f --passphrase-file f",
     "carry", "carry status", "carry status --diagnostics", "carry status --diagnostics --all",
     "carry on", "carry off", "carry limits",
     "carry limits --bytes 32M --day 64M --peer 8M --battery 50 --fair-share 256M/200",
@@ -71,19 +75,20 @@ struct ArgumentContractTests {
     "id --png f --svg g", "peer frob", "peer add", "peer show", "peer rename Bob", "peer address Bob", "peer remove",
     "peer accept", "peer list --introduced --near",
     "peer ping", "peer replace Bob", "peer replace Bob x --undo", "secret add Dan", "secret add Dan a --all",
-    "secret threshold keys", "secret threshold 3", "secret refresh", "secret cancel", "scan", "daemon --listen",
+    "secret threshold keys", "secret threshold 3", "secret refresh", "secret cancel", "peer scan", "daemon --listen",
     "daemon --listen nowhere", "daemon --listen a:99999", "share",
     "daemon --listen ::1:4799",
     "share f --threshold 0", "share f --threshold 1", "share f --threshold 256", "share f --threshold two",
     "share f --threshold 3 --to Bob", "share f --threshold 2 --to Bob --no-own-share",
-    "share - --threshold 2 --remove-source", "info", "delete", "log --limit 0", "settings get", "settings set listen",
+    "share - --threshold 2 --remove-source", "secret show", "secret delete", "device log --limit 0", "settings get",
+    "settings set listen",
     "recover a b", "recover --json -o -", "list --passphrase-fd 3 --passphrase-file f", "list --passphrase-fd -1",
     "list --home", "list --frob",
-    "share - --threshold 2 --passphrase-fd 0", "peer add - --passphrase-fd 0", "scan - --passphrase-fd 0",
+    "share - --threshold 2 --passphrase-fd 0", "peer add - --passphrase-fd 0", "peer scan - --passphrase-fd 0",
     "id --png=", "id --svg=", "check a b", "check --pieces 0", "check --pieces 4097", "status x",
     "id --png=", "id --svg=", "recover --wait soon", "recover --wait SECRET", "recover --wait=0s", "requests approve",
-    "requests approve x", "requests refuse 3 --for never", "requests approve 3 --for 400d", "policy",
-    "policy SECRET never", "policy SECRET delay:0s",
+    "requests approve x", "requests refuse 3 --for never", "requests approve 3 --for 400d", "secret policy",
+    "secret policy SECRET never", "secret policy SECRET delay:0s",
     "share f --threshold 2 --password-cost 16", "share f --threshold 2 --password --password-cost 14",
     "share f --threshold 2 --password --password-cost 21", "share f --threshold 2 --password-fd 3 --password-file f",
     "share - --threshold 2 --password-fd 0", "share f --threshold 2 --password-fd 3 --passphrase-fd 3",
@@ -98,18 +103,21 @@ struct ArgumentContractTests {
     "unlock --list SECRET", "unlock a b", "lock a b",
     "send", "send Bob --photo f --file g", "send Bob x --lifetime soon", "send e@x.org x --plain --pigeons-only",
     "send e@x.org --file f --plain", "send Bob x --lifetime 1s",
-    "send Bob x --lifetime 40d", "send Bob - --passphrase-fd 0", "inbox x", "inbox --limit 0", "messages show",
-    "messages show x", "messages --search=", "messages --limit 0", "messages a b", "messages save",
-    "messages save 1 -  --json",
+    "send Bob x --lifetime 40d", "send Bob - --passphrase-fd 0", "message inbox x", "message inbox --limit 0",
+    "message show",
+    "message show x", "message --search=", "message --limit 0", "message a b", "message save",
+    "message save 1 -  --json",
     "backup restore", "backup restore f --kit-passphrase-fd 3", "backup restore f --kit k --force",
     "backup restore f --kit - --passphrase-fd 0", "backup restore --kit - --kit-passphrase-fd 0",
     "backup kit - --json", "backup kit f --kit-passphrase-fd 3 --passphrase-fd 3", "backup kit --svg=",
     "backup kit a b",
     "backup kit --kit-passphrase-fd 3 --kit-passphrase-file f",
-    "daemon --locked --passphrase-fd 3", "daemon --locked --passphrase-file f", "passphrase word",
-    "passphrase --remove --new-passphrase-fd 3", "passphrase --new-passphrase-fd -1",
-    "passphrase --new-passphrase-fd 3 --passphrase-fd 3", "passphrase --new-passphrase-fd 3 --new-passphrase-file f",
-    "init --label \u{A0}", "messages delete", "outbox x", "carry x", "carry status --all", "carry limits --bytes",
+    "daemon --locked --passphrase-fd 3", "daemon --locked --passphrase-file f", "device passphrase word",
+    "device passphrase --remove --new-passphrase-fd 3", "device passphrase --new-passphrase-fd -1",
+    "device passphrase --new-passphrase-fd 3 --passphrase-fd 3",
+    "device passphrase --new-passphrase-fd 3 --new-passphrase-file f",
+    "init --label \u{A0}", "message delete", "message outbox x", "carry x", "carry status --all",
+    "carry limits --bytes",
   ])
   func isAUsageError(line: String) {
     let error = #expect(throws: (any Error).self) { try Root.parseAsRoot(words(line)) }
@@ -118,13 +126,16 @@ struct ArgumentContractTests {
 
   @Test(arguments: [
     "id", "peer add x", "peer list", "peer show x", "peer rename x y", "peer address x a:1", "peer remove x",
-    "peer accept x", "peer ping x", "daemon", "share f --threshold 2", "list", "info x", "retry", "delete x", "log",
-    "settings get listen", "settings set listen a:1", "settings list", "recover", "init --label A", "scan f", "check",
+    "peer accept x", "peer ping x", "daemon", "share f --threshold 2", "list", "secret show x", "secret deliver",
+    "secret delete x", "device log",
+    "settings get listen", "settings set listen a:1", "settings list", "recover", "init --label A", "peer scan f",
+    "check",
     "status", "unlock", "lock",
-    "settings get listen", "settings set listen a:1", "settings list", "recover", "init --label A", "scan f",
-    "requests list", "requests approve 3", "requests refuse 3", "policy SECRET",
+    "settings get listen", "settings set listen a:1", "settings list", "recover", "init --label A", "peer scan f",
+    "requests list", "requests approve 3", "requests refuse 3", "secret policy SECRET",
     "note --threshold 2", "password --threshold 2", "contact --threshold 2",
-    "send x y", "inbox", "messages list", "messages show 1", "messages save 1", "messages delete 1", "outbox",
+    "send x y", "message inbox", "message list", "message show 1", "message save 1", "message delete 1",
+    "message outbox",
     "carry status", "carry on", "carry off", "carry limits",
   ])
   func everyCommandTakesTheCommonOptions(line: String) throws {
@@ -142,7 +153,7 @@ struct ArgumentContractTests {
   @Test func aThresholdOfOneIsExplained() throws {
     let error = try #require(throws: (any Error).self) { try Root.parseAsRoot(words("share f --threshold 1")) }
     let complaint = Invocation.usageError(
-      message: Root.message(for: error), full: Root.fullMessage(for: error), arguments: [])
+      message: Root.message(for: error), full: Root.fullMessage(for: error), words: [])
     #expect(complaint.reason.contains("everybody who holds a share read the secret alone"))
     #expect(complaint.reason.first?.isLowercase == true)
     #expect(complaint.hint == "see 'vault share --help'")
@@ -150,8 +161,8 @@ struct ArgumentContractTests {
 
   @Test(
     arguments: [
-      ("frobnicate", "there is no command 'frobnicate'", "vault --help"),
-      ("--home h frobnicate", "there is no command 'frobnicate'", "vault --help"),
+      ("frobnicate", "there is no command 'frobnicate'", "vault help --all"),
+      ("--home h frobnicate", "there is no command 'frobnicate'", "vault help --all"),
       ("peer frobnicate", "there is no command 'peer frobnicate'", "vault peer --help"),
       ("settings --json frobnicate more", "there is no command 'settings frobnicate'", "vault settings --help"),
       ("list surplus", "unexpected argument 'surplus'", "vault list --help"),
@@ -160,14 +171,14 @@ struct ArgumentContractTests {
   func whatIsNoCommandIsCalledThat(line: String, reason: String, help: String) throws {
     let error = try #require(throws: (any Error).self) { try Root.parseAsRoot(words(line)) }
     let complaint = Invocation.usageError(
-      message: Root.message(for: error), full: Root.fullMessage(for: error), arguments: words("vault " + line))
+      message: Root.message(for: error), full: Root.fullMessage(for: error), words: words(line))
     #expect(complaint.reason == reason)
     #expect(complaint.hint == "see '\(help)'")
   }
 
   @Test(
     arguments: [
-      ("rm", "vault delete"), ("get", "vault recover"), ("peers", "vault peer"), ("ls", "vault list"),
+      ("rm", "vault secret delete"), ("get", "vault recover"), ("peers", "vault peer"), ("ls", "vault list"),
       ("statsu", "vault status"), ("peer delete", "vault peer remove"), ("peer lsit", "vault peer list"),
       ("item rm", "vault item delete"), ("requests aprove", "vault requests approve"),
     ])
@@ -177,7 +188,7 @@ struct ArgumentContractTests {
       try command.run()
     }
     let complaint = Invocation.usageError(
-      message: Root.message(for: error), full: Root.fullMessage(for: error), arguments: words("vault " + line))
+      message: Root.message(for: error), full: Root.fullMessage(for: error), words: words(line))
     #expect(complaint.reason == "there is no command '\(line)'")
     #expect(complaint.hint?.hasPrefix("did you mean '\(command)'") == true, "\(complaint)")
     #expect(throws: complaint) { try Invocation.checkHelp(words(line + " --help")) }
@@ -187,12 +198,12 @@ struct ArgumentContractTests {
     arguments: [
       ("list --jsno", "unknown option '--jsno'; did you mean '--json'?"),
       ("peer rename --nmae Bob", "unknown option '--nmae'"),
-      ("info --passphrase-flie=f", "unknown option '--passphrase-flie'; did you mean '--passphrase-file'?"),
+      ("secret show --passphrase-flie=f", "unknown option '--passphrase-flie'; did you mean '--passphrase-file'?"),
     ])
   func aSlipInAnOptionIsCalledThat(line: String, reason: String) throws {
     let error = try #require(throws: (any Error).self) { try Root.parseAsRoot(words(line)) }
     let complaint = Invocation.usageError(
-      message: Root.message(for: error), full: Root.fullMessage(for: error), arguments: words("vault " + line))
+      message: Root.message(for: error), full: Root.fullMessage(for: error), words: words(line))
     #expect(complaint.reason.hasPrefix(reason), "\(complaint)")
   }
 
@@ -201,7 +212,7 @@ struct ArgumentContractTests {
     #expect(ShareOptions.proposedThreshold(people: people, most: 255) == threshold)
   }
 
-  @Test(arguments: [("peer", "address, replace, remove"), ("settings", "get, set, list, reset")])
+  @Test(arguments: [("backup", "create, kit, restore")])
   func aGroupWithoutACommandListsItsCommands(line: String, commands: String) throws {
     let missing = try #require(throws: MissingSubcommand.self) {
       var command = try Root.parseAsRoot(words(line))
@@ -315,9 +326,10 @@ struct ArgumentContractTests {
     switch command {
     case let command as any OpenedCommand: (command.global, command.unlock)
     case let command as IdentityCommand: (command.global, command.unlock)
+    case let command as DeviceShowCommand: (command.identity.global, command.identity.unlock)
     case let command as InitCommand: (command.global, command.unlock)
     case let command as StatusCommand: (command.global, command.unlock)
-    case let command as ScanCommand: (command.global, command.unlock)
+    case let command as PeerScanCommand: (command.global, command.unlock)
     case let command as DaemonCommand: (command.global, command.unlock)
     case let command as MeetCommand: (command.global, command.unlock)
     case let command as UnlockCommand: (command.global, command.unlock)

@@ -8,7 +8,7 @@ import Testing
 struct InheritedDescriptorsTests {
   @Test(
     arguments: [
-      ("share - --threshold 2", STDIN_FILENO), ("peer add -", STDIN_FILENO), ("scan -", STDIN_FILENO),
+      ("share - --threshold 2", STDIN_FILENO), ("peer add -", STDIN_FILENO), ("peer scan -", STDIN_FILENO),
       ("recover -o -", STDOUT_FILENO),
     ])
   func aClosedStreamIsNoEmptyOne(line: String, stream: Int32) throws {
@@ -18,7 +18,7 @@ struct InheritedDescriptorsTests {
     #expect(complaint(command, closed: [stream])?.reason.contains("closed") == true)
   }
 
-  @Test(arguments: ["share f --threshold 2", "peer add vaultpeer1q", "scan f", "recover", "recover -o f", "list"])
+  @Test(arguments: ["share f --threshold 2", "peer add vaultpeer1q", "peer scan f", "recover", "recover -o f", "list"])
   func whoNeedsNoStreamRunsWithoutThem(line: String) throws {
     #expect(complaint(try command(line), closed: [0, 1, 2]) == nil)
   }

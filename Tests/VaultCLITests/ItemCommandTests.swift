@@ -28,7 +28,7 @@ struct ItemCommandTests {
     "item accept x --from Bob", "item accept --from Bob", "item delete x --from Bob",
     "item send x Bob", "item copy x --to other", "item copy x --to other --public", "item qr x", "item qr x --png f",
     "item delete x", "item delete x --yes", "encrypt --key family", "encrypt --key family f -o g --armor",
-    "decrypt", "decrypt f -o g --json", "scan f --no-import",
+    "decrypt", "decrypt f -o g --json", "peer scan f --no-import",
   ])
   func isAccepted(line: String) throws {
     _ = try Root.parseAsRoot(words(line))

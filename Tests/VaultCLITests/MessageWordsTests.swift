@@ -66,7 +66,7 @@ struct MessageWordsTests {
   @Test func aFileIsNamedAndSaysHowToGetIt() {
     let photo = message(kind: .photo, state: "new", name: "beach.jpg")
     #expect(MessageWords.file(photo) == "photo beach.jpg, image/jpeg, 2.3 MB")
-    #expect(MessageWords.advice(photo) == "vault messages save 12")
+    #expect(MessageWords.advice(photo) == "vault message save 12")
     #expect(MessageWords.advice(message(state: "new")) == nil)
     let arriving = message(kind: .file, state: "partial", name: "a", parts: 5, partsDone: 3)
     #expect(MessageWords.state(arriving) == "arriving, 3 of 5 parts are here")
@@ -138,8 +138,8 @@ struct MessageWordsTests {
     #expect(MessageTally().words == nil)
     #expect(
       MessageTally(new: 2, waiting: 1, carried: 3).words
-        == "2 new: see 'vault inbox'; 1 on the way: see 'vault outbox'; 3 parcels carried for others")
-    #expect(MessageTally(new: 1000).words == "1000 or more new: see 'vault inbox'")
+        == "2 new: see 'vault message inbox'; 1 on the way: see 'vault message outbox'; 3 parcels carried for others")
+    #expect(MessageTally(new: 1000).words == "1000 or more new: see 'vault message inbox'")
   }
 
   @Test func aTextLosesItsLastNewlineAndMustBeText() throws {

@@ -50,7 +50,7 @@ struct TablesTests {
         == "shared as \(id): 3 of 3 delivered; any 2 recover it here")
     #expect(
       ShareReporter.conclusion(Samples.report([.delivered, .waiting], threshold: 2))
-        == "shared as \(id): 2 of 3 delivered; any 2 recover it here already; the daemon or 'vault retry' delivers the rest"
+        == "shared as \(id): 2 of 3 delivered; any 2 recover it here already; the daemon or 'vault secret deliver' delivers the rest"
     )
     #expect(
       ShareReporter.conclusion(Samples.report([.waiting, .waiting], threshold: 2)).contains(
@@ -84,7 +84,7 @@ struct TablesTests {
     #expect(
       ShareReporter.conclusion(Samples.report([.waiting, .waiting], threshold: 2), of: name)
         == "'house keys' (4be1c0ffee00): 1 of 3 delivered, fewer than the 2 that recover it; "
-        + "the daemon or 'vault retry' delivers the rest")
+        + "the daemon or 'vault secret deliver' delivers the rest")
   }
 
   @Test(

@@ -194,7 +194,7 @@ struct CameraTests {
 
 @Suite("A card in front of a camera")
 struct CameraCommandTests {
-  @Test("is shown by vault scan, imported by vault peer add, and found wanting like one in a picture")
+  @Test("is shown by vault peer scan, imported by vault peer add, and found wanting like one in a picture")
   func commands() throws {
     try Scan.withFile([]) { (path) throws in
       let (alice, bob) = (path + "-alice", path + "-bob")
@@ -208,7 +208,7 @@ struct CameraCommandTests {
       let blank = Picture(width: CameraTests.size.width, height: CameraTests.size.height, gray: 128)
       let camera = FakeCamera(.packed422, [blank, try CameraTests.view(symbol)])
 
-      let seen = try camera.look(["scan", "--camera", FakeCamera.device, "--home", bob], program: "vault")
+      let seen = try camera.look(["peer", "scan", "--camera", FakeCamera.device, "--home", bob], program: "vault")
       #expect(seen.status == 0, "\(seen)")
       #expect(seen.output == card.uppercased() + "\n")
       #expect(seen.complaint.hasPrefix("hold the code in front of the camera \(FakeCamera.device)"))
@@ -221,7 +221,7 @@ struct CameraCommandTests {
       #expect(refused.status == 64)
       #expect(refused.complaint.contains("that is no card of a peer"))
       let nothing = try FakeCamera(.gray, [blank])
-        .look(["scan", "--camera", "--timeout", "1", FakeCamera.device, "--home", bob], program: "vault")
+        .look(["peer", "scan", "--camera", "--timeout", "1", FakeCamera.device, "--home", bob], program: "vault")
       #expect(nothing.status == 1)
       #expect(nothing.complaint.contains("no QR code seen through \(FakeCamera.device) within 1 seconds\nhint: "))
     }
@@ -235,7 +235,7 @@ struct CameraCommandTests {
     ])
   func advice(fault: String, hint: String) throws {
     let camera = FakeCamera(.gray, [Picture(width: 64, height: 48, gray: 128)], fault: fault)
-    let scan = try camera.look(["scan", "--camera", FakeCamera.device], program: "vault")
+    let scan = try camera.look(["peer", "scan", "--camera", FakeCamera.device], program: "vault")
     #expect(scan.status == 1)
     #expect(scan.complaint.contains("vault: cannot look through \(FakeCamera.device): "))
     #expect(scan.complaint.contains(hint))
@@ -244,7 +244,8 @@ struct CameraCommandTests {
   @Test("makes no sense together with a wrong time, or a time without a camera")
   func usage() throws {
     for arguments in [
-      ["scan"], ["scan", "--camera", "--timeout", "0"], ["scan", "a.png", "--timeout", "5"], ["peer", "add"],
+      ["peer", "scan"], ["peer", "scan", "--camera", "--timeout", "0"], ["peer", "scan", "a.png", "--timeout", "5"],
+      ["peer", "add"],
     ] {
       #expect(try run(arguments).status == 64)
     }

@@ -112,11 +112,12 @@ struct IntrusionTests {
     }
   }
 
-  @Test("gets a plain sentence from vault scan, not a result")
+  @Test("gets a plain sentence from vault peer scan, not a result")
   func told() throws {
     try Scan.withFile(try QRSymbol(text: "HOSTILE").png(scale: 4)) { (path) throws in
       let additions = ["LD_PRELOAD": try Preload.intruder.get(), "INTRUDER": "socket"]
-      let scan = try Scan(arguments: ["scan", path, "--home", path + "-home"], additions: additions, program: "vault")
+      let scan = try Scan(
+        arguments: ["peer", "scan", path, "--home", path + "-home"], additions: additions, program: "vault")
       #expect(scan.status == 8, "\(scan)")
       #expect(scan.output.isEmpty)
       #expect(

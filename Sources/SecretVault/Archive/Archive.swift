@@ -128,7 +128,7 @@ package final class Archive: Room {
         .refused,
         "this backup was made on another device, and only that one can use it: a share must never live twice",
         hint:
-          "on the old device, share its secrets anew for this one with `vault reshare SECRET --to PEER`; if it is lost, "
+          "on the old device, share its secrets anew for this one with `vault secret reshare SECRET --to PEER`; if it is lost, "
           + "let the other holders do it, or put it back with its recovery kit (--kit)"
       )
     } catch { throw error }

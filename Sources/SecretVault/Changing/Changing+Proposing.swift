@@ -87,7 +87,7 @@ extension Changing {
       guard let index else {
         throw VaultError(
           .usage, "a secret that was dealt to \(fragments) holders can't have more of them",
-          hint: "remove one at the same time, or share it anew with `vault reshare`")
+          hint: "remove one at the same time, or share it anew with `vault secret reshare`")
       }
       taken.insert(index)
       rows.append(.init(index: index, joining: joining))
@@ -147,7 +147,7 @@ extension Changing {
     guard threshold >= least else {
       throw VaultError(
         .usage, "the file was cut so that \(least) holders are needed: the threshold can't go below that",
-        hint: "share it anew with `vault reshare --threshold \(threshold)`")
+        hint: "share it anew with `vault secret reshare --threshold \(threshold)`")
     }
     guard threshold <= count else {
       throw VaultError(

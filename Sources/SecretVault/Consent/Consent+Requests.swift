@@ -91,7 +91,7 @@ extension Consent {
     }
     let tooLate = VaultError(
       .refused, "this device has dealt for that change already, and can't take it back",
-      hint: "its older share stays until you delete it: vault delete")
+      hint: "its older share stays until you delete it: vault secret delete")
     guard isApproved || !circle.hasDealt(identity.keys.digest, proposal: proposal) else { throw tooLate }
     let name = LifecycleRecord.Name(.decision, proposal)
     try database.changeLifecycle(
@@ -139,7 +139,7 @@ extension Consent {
     try database.removeRequest(request.id)
     throw VaultError(
       .unreachable, "nobody waits with this share any more: the connection, or this device's daemon, has ended",
-      hint: "the sender tries again with `vault retry`")
+      hint: "the sender tries again with `vault secret deliver`")
   }
 
   /// What a daemon that has ended was waiting with is nobody's any more, but for what came by parcel.

@@ -67,7 +67,7 @@ package enum SettingKey: String, CaseIterable, Sendable {
       "on: each share that a peer wants to leave here waits for `vault requests approve`; off: it is kept"
     case .confirmTime: "how long such a share waits before it is refused and discarded, from 5s to 10m"
     case .releasePolicy:
-      "what it takes, besides its proof, until a holder gets this device's share: auto, ask (`vault requests`), or delay:2d (unless you refuse); `vault policy` says otherwise for one secret"
+      "what it takes, besides its proof, until a holder gets this device's share: auto, ask (`vault requests`), or delay:2d (unless you refuse); `vault secret policy` says otherwise for one secret"
     case .releaseLimit:
       "most different secrets whose shares one peer gets in a day without being approved; 0 for any number"
     case .agentTimeout:

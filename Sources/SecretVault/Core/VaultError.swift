@@ -75,7 +75,7 @@ extension VaultError {
       self = plain
       return
     }
-    let hint = "restore a backup with `vault backup restore`, or make the database anew with `vault rebuild`"
+    let hint = "restore a backup with `vault backup restore`, or make the database anew with `vault device rebuild`"
     let held = companions.heldSecrets()
     guard !held.isEmpty else {
       self.init(.damaged, plain.reason, hint: hint)

@@ -32,7 +32,8 @@ package final class Messages: Room {
         peer: peer.digest, direction: .sent, states: [.waiting, .underway], limit: ParcelTimes.waitingForPeer))
     guard waiting.count < ParcelTimes.waitingForPeer else {
       throw VaultError(
-        .refused, "\(waiting.count) messages wait for \(peer.name) already", hint: "look at them with `vault outbox`")
+        .refused, "\(waiting.count) messages wait for \(peer.name) already",
+        hint: "look at them with `vault message outbox`")
     }
     let draft = MessageDraft(
       room: self, peer: peer, keys: try directory.storedCard(peer).keys, id: try Self.freshMessageID(),
@@ -142,7 +143,7 @@ package final class Messages: Room {
 
   func messageRecord(_ number: Int64) throws -> MessageRecord {
     guard let record = try database.message(number: number), try isShown(record) else {
-      throw VaultError(.notFound, "there is no message \(number)", hint: "list them with `vault messages`")
+      throw VaultError(.notFound, "there is no message \(number)", hint: "list them with `vault message`")
     }
     return record
   }

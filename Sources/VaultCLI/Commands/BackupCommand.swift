@@ -11,8 +11,8 @@ struct BackupCommand: AsyncParsableCommand {
       A backup has keys, peers, shares, items and settings in it, but not the device
       key: only the device where it was made can use it, because a share must never
       live twice. To move to another device, share your secrets anew for it with
-      'vault reshare'. If this device may get lost, print its key with 'vault backup
-      kit': with that, a backup comes back on a device that takes its place.
+      'vault secret reshare'. If this device may get lost, print its key with 'vault
+      backup kit': with that, a backup comes back on a device that takes its place.
 
       Example: vault backup create /media/usb/vault.backup
       """,

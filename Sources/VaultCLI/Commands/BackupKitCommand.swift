@@ -63,7 +63,7 @@ struct BackupKitCommand: OpenedCommand {
     } else {
       try show(report, console)
     }
-    console.note("try it before you need it: read it with 'vault scan', or see that every letter is legible")
+    console.note("try it before you need it: read it with 'vault peer scan', or see that every letter is legible")
   }
 
   private func show(_ report: KitReport, _ console: Console) throws {

@@ -4,7 +4,7 @@ import SecretVault
 struct CheckCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",
-    abstract: "Ask the holders of a secret whether they could help to recover it now.",
+    abstract: "Ask the holders of a secret whether they could help to recover it.",
     discussion: """
       A fire drill: every holder proves that it still has its share of the key, and
       shows pieces of its fragment that are drawn at random. Nothing is released.

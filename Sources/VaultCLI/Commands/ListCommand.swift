@@ -6,7 +6,7 @@ import VaultDaemon
 struct ListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "List the secrets of which this device holds a share or which it shared.",
+    abstract: "List the secrets that this device holds a share of, or has shared.",
     discussion: "Example: vault list --json")
 
   @OptionGroup var global: GlobalOptions
@@ -25,19 +25,19 @@ struct ListCommand: OpenedCommand {
     guard damaged.isEmpty else {
       throw VaultError(
         .damaged, "left out, as they are damaged in the store: \(damaged.joined(separator: ", "))",
-        hint: "restore a backup with `vault backup restore`, or make the database anew with `vault rebuild`")
+        hint: "restore a backup with `vault backup restore`, or make the database anew with `vault device rebuild`")
     }
   }
 }
 
-struct InfoCommand: OpenedCommand {
+struct SecretShowCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
-    commandName: "info",
+    commandName: "show",
     abstract: "Show what is known about a secret without recovering it.",
     discussion: """
       Names of holders were written by whoever shared the secret: they are hints.
 
-      Example: vault info "house keys"
+      Example: vault secret show "house keys"
       """)
 
   @Argument(help: "Id, beginning of an id, or description.", completion: .secrets)

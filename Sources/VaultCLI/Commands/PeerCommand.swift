@@ -18,9 +18,7 @@ struct PeerCommand: AsyncParsableCommand {
     subcommands: [
       PeerAddCommand.self, PeerListCommand.self, PeerShowCommand.self, PeerRenameCommand.self, PeerAddressCommand.self,
       PeerReplaceCommand.self, PeerRemoveCommand.self, PeerAcceptCommand.self, PeerPingCommand.self,
-    ])
-
-  @OptionGroup var global: GlobalOptions
-
-  func run() throws { throw MissingSubcommand(group: Self.self) }
+      PeerScanCommand.self,
+    ],
+    defaultSubcommand: PeerListCommand.self)
 }

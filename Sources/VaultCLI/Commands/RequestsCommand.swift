@@ -10,8 +10,8 @@ struct RequestsCommand: AsyncParsableCommand {
       compare with the peer's own 'vault id', for which secret, and until when.
 
       A 'release' is a peer that has proved that it holds a share and wants yours,
-      where 'vault policy' says ask or delay. A 'deposit' is a share that a peer
-      wants to leave here, while the setting 'confirm-sharing' is on; its sender
+      where 'vault secret policy' says ask or delay. A 'deposit' is a share that a
+      peer wants to leave here, while the setting 'confirm-sharing' is on; its sender
       waits. A 'change' is one of who holds a secret: its sentence says who leaves,
       who comes, and who can open it from then on.
 

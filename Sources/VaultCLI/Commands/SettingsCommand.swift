@@ -8,11 +8,8 @@ struct SettingsCommand: AsyncParsableCommand {
     discussion: "Example: vault settings set listen 127.0.0.1:4721",
     subcommands: [
       SettingsGetCommand.self, SettingsSetCommand.self, SettingsListCommand.self, SettingsResetCommand.self,
-    ])
-
-  @OptionGroup var global: GlobalOptions
-
-  func run() throws { throw MissingSubcommand(group: Self.self) }
+    ],
+    defaultSubcommand: SettingsListCommand.self)
 }
 
 struct SettingsGetCommand: OpenedCommand {

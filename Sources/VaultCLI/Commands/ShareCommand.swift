@@ -11,9 +11,9 @@ struct ShareCommand: OpenedCommand {
       fewer tell nothing about it. Without --to all peers are chosen, which is asked
       at a terminal. The id of the secret goes to standard output. Peers that are
       offline, even if you have never met them, get their share from the daemon, or
-      by 'vault retry'; or by parcel, whenever they are there: through an account,
-      the servers of a group that they are in, or others' devices that carry it. A
-      peer named with --to that refuses ends it before anything is shared.
+      by 'vault secret deliver'; or by parcel, whenever they are there: through an
+      account, the servers of a group that they are in, or others' devices that carry
+      it. A peer named with --to that refuses ends it before anything is shared.
 
       Ctrl-C says whether anything was shared, and how to stop what still waits.
 

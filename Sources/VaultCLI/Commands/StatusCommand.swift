@@ -6,7 +6,7 @@ import VaultGroups
 struct StatusCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
-    abstract: "Show where this device stands: itself, daemon, peers, groups, secrets and what waits.",
+    abstract: "Show where this device, its peers and secrets stand, and what waits.",
     discussion: """
       Asks nobody: what it says about others is what this device knows. Whether a
       secret can be recovered is as the last 'vault check' found it. REPLACED names

@@ -44,7 +44,7 @@ enum AccountText {
     if traffic.receipts > 0 { parts.append("\(Measures.count(traffic.receipts, "receipt")) came") }
     if traffic.friendRequests > 0 {
       let who = traffic.friendRequests == 1 ? "somebody asks" : "\(traffic.friendRequests) people ask"
-      parts.append("\(who) to be a friend: see 'vault friend list'")
+      parts.append("\(who) to be a friend: see 'vault account friend list'")
     }
     if traffic.passedOver > 0 {
       parts.append("\(Measures.count(traffic.passedOver, "text")) of strangers, or too many, passed over")
@@ -62,7 +62,7 @@ enum FriendText {
   static func write(_ friends: [FriendSummary], _ console: Console) throws {
     try console.result(friends.isEmpty ? [] : table(friends).lines, json: .array(friends.map(\.json)))
     for friend in friends where friend.asks {
-      console.note("\(friend.address) asks to be a friend: vault friend accept \(shellQuoted(friend.address))")
+      console.note("\(friend.address) asks to be a friend: vault account friend accept \(shellQuoted(friend.address))")
     }
   }
 
@@ -98,7 +98,7 @@ enum FriendText {
   /// What to do if it is a peer's account and nobody has said so: without that, nothing sealed goes there.
   static func unlinked(_ friend: FriendSummary) -> String? {
     guard friend.peer == nil else { return nil }
-    return "if it is a peer's account: vault friend add \(shellQuoted(friend.address)) --peer PEER"
+    return "if it is a peer's account: vault account friend add \(shellQuoted(friend.address)) --peer PEER"
   }
 
   /// Says what came of adding it.

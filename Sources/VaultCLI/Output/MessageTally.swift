@@ -15,8 +15,8 @@ struct MessageTally: Hashable {
   /// For people; nil if there is nothing to say.
   var words: String? {
     var parts: [String] = []
-    if new > 0 { parts.append("\(new)\(new == Self.limit ? " or more" : "") new: see 'vault inbox'") }
-    if waiting > 0 { parts.append("\(waiting) on the way: see 'vault outbox'") }
+    if new > 0 { parts.append("\(new)\(new == Self.limit ? " or more" : "") new: see 'vault message inbox'") }
+    if waiting > 0 { parts.append("\(waiting) on the way: see 'vault message outbox'") }
     if carried > 0 { parts.append("\(Measures.count(carried, "parcel")) carried for others") }
     return parts.isEmpty ? nil : parts.joined(separator: "; ")
   }

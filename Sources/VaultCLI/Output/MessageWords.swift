@@ -96,7 +96,7 @@ enum MessageWords {
     case "lost":
       "send it again"
         + (message.peer.map { ", or see what is wrong: vault peer ping \(shellQuoted($0))" } ?? "")
-    case "new", "seen": message.kind == .text ? nil : "vault messages save \(message.number)"
+    case "new", "seen": message.kind == .text ? nil : "vault message save \(message.number)"
     default: nil
     }
   }

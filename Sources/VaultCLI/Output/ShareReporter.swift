@@ -93,7 +93,7 @@ struct ShareReporter: Sendable {
     let start = "\(secret ?? "shared as \(report.id)"): \(report.placed) of \(report.shareCount) delivered"
     let rule = rule(report)
     // Who was left out, or was removed, gets nothing later either.
-    let rest = report.isOpen ? "; the daemon or 'vault retry' delivers the rest" : ""
+    let rest = report.isOpen ? "; the daemon or 'vault secret deliver' delivers the rest" : ""
     if report.hasEnoughPlaced { return "\(start); \(rule)\(report.isOpen ? " already" : "")\(rest)" }
     let advice = isRetry ? "" : ": keep the file for now"
     return "\(start), fewer than the \(report.threshold) that recover it\(advice)\(rest)"

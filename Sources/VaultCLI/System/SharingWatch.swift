@@ -121,10 +121,10 @@ final class SharingWatch: Sendable {
 
   /// How to stop what would still be delivered.
   static func hint(_ id: String) -> String {
-    "to stop that: 'vault delete \(id.prefix(12))' destroys what waits and this device's share; others keep what they have"
+    "to stop that: 'vault secret delete \(id.prefix(12))' destroys what waits and this device's share; others keep what they have"
   }
 
-  /// `Bob has a share; shares for Carol and Dave wait here, and the daemon or 'vault retry' delivers them`
+  /// `Bob has a share; shares for Carol and Dave wait here, and the daemon or 'vault secret deliver' delivers them`
   static func words(_ report: ShareReport) -> String {
     func names(_ states: Set<Delivery.State>) -> [String] {
       report.deliveries.filter { states.contains($0.state) }.map(\.peer)
@@ -135,9 +135,10 @@ final class SharingWatch: Sendable {
     var parts: [String] = []
     if !have.isEmpty { parts.append("\(MessageWords.list(have)) \(have.count == 1 ? "has its" : "have their") share") }
     if waiting.count == 1 {
-      parts.append("a share for \(waiting[0]) waits here, and the daemon or 'vault retry' delivers it")
+      parts.append("a share for \(waiting[0]) waits here, and the daemon or 'vault secret deliver' delivers it")
     } else if !waiting.isEmpty {
-      parts.append("shares for \(MessageWords.list(waiting)) wait here, and the daemon or 'vault retry' delivers them")
+      parts.append(
+        "shares for \(MessageWords.list(waiting)) wait here, and the daemon or 'vault secret deliver' delivers them")
     }
     if !refused.isEmpty { parts.append("\(MessageWords.list(refused)) refused") }
     return parts.joined(separator: "; ")

@@ -22,6 +22,7 @@ struct AccountCommand: AsyncParsableCommand {
     subcommands: [
       AccountListCommand.self, AccountRegisterCommand.self, AccountLoginCommand.self, AccountUseCommand.self,
       AccountPasswordCommand.self, AccountSyncCommand.self, AccountLogoutCommand.self,
+      FriendCommand.self,
     ],
     defaultSubcommand: AccountListCommand.self)
 }

@@ -12,7 +12,7 @@ struct FriendCommand: AsyncParsableCommand {
       peer's own messages haven't said so yet. To others you can only write what
       their servers can read: 'vault send --plain'.
 
-      Example: vault friend add bob@example.net --peer Bob
+      Example: vault account friend add bob@example.net --peer Bob
       """,
     subcommands: [
       FriendListCommand.self, FriendSearchCommand.self, FriendAddCommand.self, FriendAcceptCommand.self,
@@ -29,7 +29,7 @@ struct FriendListCommand: OpenedCommand {
       Asks nobody, and works without a network. Who is there is known while the
       daemon runs.
 
-      Example: vault friend
+      Example: vault account friend
       """)
 
   @OptionGroup var global: GlobalOptions
@@ -37,7 +37,7 @@ struct FriendListCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let friends = try VaultAccounts(vault).friends()
-    if friends.isEmpty { console.note("no friends yet; add one with 'vault friend add'") }
+    if friends.isEmpty { console.note("no friends yet; add one with 'vault account friend add'") }
     try FriendText.write(friends, console)
   }
 }
@@ -49,7 +49,7 @@ struct FriendSearchCommand: OpenedCommand {
     discussion: """
       Whatever the case of its letters.
 
-      Example: vault friend search bob
+      Example: vault account friend search bob
       """)
 
   @Argument(help: "What to look for.")
@@ -64,7 +64,7 @@ struct FriendSearchCommand: OpenedCommand {
 
   func run(_ vault: Vault, _ console: Console) async throws {
     let friends = try VaultAccounts(vault).friends(search: text)
-    if friends.isEmpty { console.note("nobody is called so; 'vault friend list' shows all") }
+    if friends.isEmpty { console.note("nobody is called so; 'vault account friend list' shows all") }
     try FriendText.write(friends, console)
   }
 }
@@ -93,7 +93,7 @@ struct FriendAddCommand: OpenedCommand {
       and asks back, it sees you as well. A friend that is there already gets another
       name, or is asked again.
 
-      Example: vault friend add bob@example.net --peer Bob
+      Example: vault account friend add bob@example.net --peer Bob
       """)
 
   @OptionGroup var friend: FriendOptions
@@ -115,9 +115,10 @@ struct FriendAcceptCommand: OpenedCommand {
     commandName: "accept",
     abstract: "Accept somebody who asks to be a friend, and ask back.",
     discussion: """
-      'vault friend list' shows who asks; 'vault friend remove' refuses.
+      'vault account friend list' shows who asks; 'vault account friend remove'
+      refuses.
 
-      Example: vault friend accept bob@example.net
+      Example: vault account friend accept bob@example.net
       """)
 
   @OptionGroup var friend: FriendOptions
@@ -144,7 +145,7 @@ struct FriendRemoveCommand: OpenedCommand {
       unblock it. If it is a peer's account, what is sent to the peer doesn't go
       there any more; the peer itself stays, and what it sends sealed is taken.
 
-      Example: vault friend remove bob@example.net
+      Example: vault account friend remove bob@example.net
       """)
 
   @Argument(help: "The friend's address.")
@@ -170,7 +171,7 @@ struct FriendUnblockCommand: OpenedCommand {
     discussion: """
       It is nobody's friend then, and can ask to be one. Works without a network.
 
-      Example: vault friend unblock bob@example.net
+      Example: vault account friend unblock bob@example.net
       """)
 
   @Argument(help: "The address.")

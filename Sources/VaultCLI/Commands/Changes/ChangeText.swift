@@ -43,7 +43,7 @@ enum ChangeText {
     return "\(list(status.oldShares)) may still have \(count == 1 ? "a share" : "shares") from before: "
       + (count < status.formerThreshold
         ? "too few to open it"
-        : "enough to open it together; only a new secret changes that (vault reshare)")
+        : "enough to open it together; only a new secret changes that (vault secret reshare)")
   }
 
   static func list(_ names: [String]) -> String { names.map { Printable.escape($0) }.joined(separator: ", ") }

@@ -18,12 +18,9 @@ struct ItemCommand: AsyncParsableCommand {
     subcommands: [
       ItemAddCommand.self, ItemListCommand.self, ItemShowCommand.self, ItemExportCommand.self, ItemImportCommand.self,
       ItemAcceptCommand.self, ItemSendCommand.self, ItemCopyCommand.self, ItemEditCommand.self, ItemQRCommand.self,
-      ItemDeleteCommand.self,
-    ])
-
-  @OptionGroup var global: GlobalOptions
-
-  func run() throws { throw MissingSubcommand(group: Self.self) }
+      ItemDeleteCommand.self, AllItemsCommand.self,
+    ],
+    defaultSubcommand: AllItemsCommand.self)
 }
 
 /// What every command that opens items tells the user meanwhile.

@@ -115,7 +115,7 @@ enum ItemPicture {
       let isCard = texts.contains { CardSource.isCardText($0) }
       throw VaultError(
         .usage, "there is no item in \(name)\(isCard ? ", but the card of a peer" : "")",
-        hint: isCard ? "import it with 'vault peer add'" : "'vault scan' shows what is in a picture")
+        hint: isCard ? "import it with 'vault peer add'" : "'vault peer scan' shows what is in a picture")
     }
     var arrivals: [ItemArrival] = []
     for text in items { arrivals.append(try await vault.items.importItem(text: text, access: access)) }
@@ -297,7 +297,8 @@ struct ItemDeleteCommand: OpenedCommand {
       --from only what that peer has sent, and waits to be accepted, is deleted.
 
       Example: vault item delete letters.tar --yes
-      """)
+      """,
+    aliases: ["remove"])
 
   @Argument(help: "The item.")
   var item: String

@@ -2,6 +2,20 @@ import ArgumentParser
 import SecretVault
 import VaultDaemon
 
+/// What `vault item` alone does. Unlike the list it takes no argument, so a mistyped command isn't taken for a key.
+struct AllItemsCommand: OpenedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "all", abstract: "List the items under all keys.", discussion: "Example: vault item",
+    shouldDisplay: false)
+
+  @OptionGroup var global: GlobalOptions
+  @OptionGroup var unlock: UnlockOptions
+
+  func run(_ vault: Vault, _ console: Console) async throws {
+    try ItemListCommand.list(under: nil, vault, console)
+  }
+}
+
 struct ItemListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
@@ -20,10 +34,12 @@ struct ItemListCommand: OpenedCommand {
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
-  func run(_ vault: Vault, _ console: Console) async throws {
+  func run(_ vault: Vault, _ console: Console) async throws { try Self.list(under: key, vault, console) }
+
+  fileprivate static func list(under key: String?, _ vault: Vault, _ console: Console) throws {
     let items = try vault.items.items(under: key)
     if items.isEmpty { console.note("no items yet; encrypt something with 'vault item add KEY FILE'") }
-    try console.result(items.isEmpty ? [] : Self.table(items, now: Clocks.now()).lines, json: .array(items.map(\.json)))
+    try console.result(items.isEmpty ? [] : table(items, now: Clocks.now()).lines, json: .array(items.map(\.json)))
   }
 
   static func table(_ items: [ItemSummary], now: Int64) -> TextTable {

@@ -9,8 +9,8 @@ struct ItemQRCommand: OpenedCommand {
     discussion: """
       For items whose contents have about 256 bytes at most. The code holds the item
       encrypted, so it tells nothing to who can't recover the key; whoever holds a
-      share of it scans it with 'vault scan'. On a terminal the code is drawn; into a
-      pipe goes its text.
+      share of it scans it with 'vault peer scan'. On a terminal the code is drawn;
+      into a pipe goes its text.
 
       Example: vault item qr "door code" --png door.png
       """)

@@ -14,11 +14,8 @@ struct KeyCommand: AsyncParsableCommand {
       Example: vault key create family --threshold 2
                vault item add family letter.txt
       """,
-    subcommands: [KeyCreateCommand.self, KeyListCommand.self])
-
-  @OptionGroup var global: GlobalOptions
-
-  func run() throws { throw MissingSubcommand(group: Self.self) }
+    subcommands: [KeyCreateCommand.self, KeyListCommand.self],
+    defaultSubcommand: KeyListCommand.self)
 }
 
 struct KeyCreateCommand: OpenedCommand {
@@ -34,7 +31,8 @@ struct KeyCreateCommand: OpenedCommand {
 
       Exit codes: 2 recoverable but not all delivered, 3 fewer than the threshold
       delivered.
-      """)
+      """,
+    aliases: ["add"])
 
   @Argument(help: "The key's name, in clear.")
   var name: String

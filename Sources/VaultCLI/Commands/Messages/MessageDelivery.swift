@@ -18,7 +18,7 @@ struct MessageDelivery {
       Interruption.Farewell(
         error: VaultError(
           .interrupted, "interrupted; message \(number) is kept, and goes on by itself",
-          hint: "vault messages delete \(number)"))
+          hint: "vault message delete \(number)"))
     }
     defer { Interruption.say(nil) }
     if let peer = message.peer, let failure = await vault.meetings.deliverMessages(to: peer, limit: Self.patience),

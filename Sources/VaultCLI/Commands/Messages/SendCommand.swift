@@ -15,7 +15,7 @@ struct SendCommand: OpenedCommand {
       group that you are both in; or with others' devices that carry it on until they
       meet the peer. Until a receipt says that it has arrived, it waits here too, and
       'vault daemon' goes on trying, for 14 days or as long as --lifetime says. Its
-      number goes to standard output; 'vault messages show' tells how it stands.
+      number goes to standard output; 'vault message show' tells how it stands.
 
       Without TEXT, or with -, the text is read from standard input: what stands on
       the command line can be seen by other users of this device while the command
@@ -124,7 +124,7 @@ struct SendCommand: OpenedCommand {
       Interruption.Farewell(
         error: VaultError(
           .interrupted, "interrupted while the message was kept",
-          hint: "'vault outbox' shows whether it is, and goes out"))
+          hint: "'vault message outbox' shows whether it is, and goes out"))
     }
   }
 

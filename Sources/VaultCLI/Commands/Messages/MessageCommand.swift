@@ -4,26 +4,27 @@ import SecretVault
 import Sodium
 import VaultProtocol
 
-struct MessagesCommand: AsyncParsableCommand {
+struct MessageCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "messages",
+    commandName: "message",
     abstract: "Show, search, save and delete messages, sent and received.",
     discussion: """
       Without a command, messages are listed, the newest last: all of them, or those
       with one PEER. They lie on this device; nobody is asked.
 
-      Examples: vault messages Bob --limit 10
-                vault messages --search bridge
-                vault messages show 12
-                vault messages save 12 beach.jpg
+      Examples: vault message Bob --limit 10
+                vault message --search bridge
+                vault message show 12
+                vault message save 12 beach.jpg
       """,
     subcommands: [
-      MessagesListCommand.self, MessagesShowCommand.self, MessagesSaveCommand.self, MessagesDeleteCommand.self,
+      MessageListCommand.self, MessageInboxCommand.self, MessageOutboxCommand.self, MessageShowCommand.self,
+      MessageSaveCommand.self, MessageDeleteCommand.self,
     ],
-    defaultSubcommand: MessagesListCommand.self)
+    defaultSubcommand: MessageListCommand.self)
 }
 
-struct MessagesListCommand: OpenedCommand {
+struct MessageListCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
     abstract: "List messages, the newest last.",
@@ -34,7 +35,7 @@ struct MessagesListCommand: OpenedCommand {
 
       Nothing is marked as read.
 
-      Example: vault messages list Bob --search photo --json
+      Example: vault message list Bob --search photo --json
       """)
 
   @Argument(help: "Only messages with this peer.", completion: .peers)
@@ -73,7 +74,7 @@ struct MessagesListCommand: OpenedCommand {
   }
 }
 
-struct MessagesShowCommand: OpenedCommand {
+struct MessageShowCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
     abstract: "Show all that is known about a message, and its text.",
@@ -82,7 +83,7 @@ struct MessagesShowCommand: OpenedCommand {
       many hops, and who carried it, where that is known. At a terminal, or with
       --mark-read, a message that has come counts as read.
 
-      Example: vault messages show 12
+      Example: vault message show 12
       """)
 
   @Argument(help: "The message's number.")
@@ -101,7 +102,7 @@ struct MessagesShowCommand: OpenedCommand {
   }
 }
 
-struct MessagesSaveCommand: OpenedCommand {
+struct MessageSaveCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "save",
     abstract: "Write a photo, a file or a text that has come to a file.",
@@ -112,7 +113,7 @@ struct MessagesSaveCommand: OpenedCommand {
       counts as read. The path goes to standard output. A photo or file that was sent
       from here isn't kept here.
 
-      Example: vault messages save 12 beach.jpg
+      Example: vault message save 12 beach.jpg
 
       Exit codes: 8 damaged, 9 the output is there already.
       """)
@@ -159,7 +160,7 @@ extension SavedMessage {
   }
 }
 
-struct MessagesDeleteCommand: OpenedCommand {
+struct MessageDeleteCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete",
     abstract: "Delete messages from this device.",
@@ -169,8 +170,9 @@ struct MessagesDeleteCommand: OpenedCommand {
       device, to a server, a group or a carrier, may still arrive. Asks first;
       --yes answers.
 
-      Example: vault messages delete 12 13 --yes
-      """)
+      Example: vault message delete 12 13 --yes
+      """,
+    aliases: ["remove"])
 
   @Argument(help: ArgumentHelp("The messages' numbers.", valueName: "number"))
   var numbers: [Int64]

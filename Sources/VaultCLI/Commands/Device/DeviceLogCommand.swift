@@ -1,14 +1,14 @@
 import ArgumentParser
 import SecretVault
 
-struct LogCommand: OpenedCommand {
+struct DeviceLogCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "log",
     abstract: "Show what happened here: who got, gave and asked for what.",
     discussion: """
       The newest entries come first. Times are in UTC.
 
-      Example: vault log --limit 10
+      Example: vault device log --limit 10
       """)
 
   @Option(help: ArgumentHelp("Show at most this many entries.", valueName: "n"))

@@ -2,7 +2,7 @@ import ArgumentParser
 import SecretVault
 import VaultDaemon
 
-struct OutboxCommand: OpenedCommand {
+struct MessageOutboxCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "outbox",
     abstract: "Show what waits to be sent, and what this device carries for others.",
@@ -11,7 +11,7 @@ struct OutboxCommand: OpenedCommand {
       wait for peers; with the ways that were tried. Of what is carried for others
       only the sizes are known: they are sealed, and for whom they are is hidden.
 
-      Example: vault outbox --json
+      Example: vault message outbox --json
       """)
 
   @OptionGroup var global: GlobalOptions

@@ -2,7 +2,7 @@ import ArgumentParser
 import SecretVault
 import VaultStore
 
-struct RebuildCommand: AsyncParsableCommand, UnlockingCommand {
+struct DeviceRebuildCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "rebuild",
     abstract: "Make a lost or damaged database anew from the files beside it.",
@@ -13,7 +13,7 @@ struct RebuildCommand: AsyncParsableCommand, UnlockingCommand {
       accounts, the log, and which items groups keep in step. The old database is put
       aside, not deleted. Stop the daemon before.
 
-      Example: vault rebuild
+      Example: vault device rebuild
 
       Exit codes: 5 the database is whole, 8 nothing says who this device is.
       """)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SecretVault
 
-struct InboxCommand: OpenedCommand {
+struct MessageInboxCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "inbox",
     abstract: "Show the messages that have come, new ones first.",
@@ -12,9 +12,9 @@ struct InboxCommand: OpenedCommand {
 
       What is shown at a terminal counts as read, and elsewhere with --mark-read. Its
       sender is told so, unless the setting 'read-receipts' is off. Photos and files
-      come out with 'vault messages save'.
+      come out with 'vault message save'.
 
-      Example: vault inbox --json --mark-read
+      Example: vault message inbox --json --mark-read
       """)
 
   @Option(help: ArgumentHelp("Show at most this many messages.", valueName: "n"))
@@ -29,7 +29,7 @@ struct InboxCommand: OpenedCommand {
   @OptionGroup var global: GlobalOptions
   @OptionGroup var unlock: UnlockOptions
 
-  func validate() throws { try MessagesListCommand.check(limit: limit) }
+  func validate() throws { try MessageListCommand.check(limit: limit) }
 
   func run(_ vault: Vault, _ console: Console) async throws {
     var messages = try vault.messages.messages(with: nil, unreadOnly: true, search: nil, limit: limit)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SecretVault
 
-struct DeleteCommand: OpenedCommand {
+struct SecretDeleteCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete",
     abstract: "Delete this device's share of a secret for good.",
@@ -9,7 +9,7 @@ struct DeleteCommand: OpenedCommand {
       Says what it means and asks; --yes answers. Only you can delete a share of
       yours, and nobody can bring it back: too many deletions lose the secret.
 
-      Example: vault delete photos --yes
+      Example: vault secret delete photos --yes
       """)
 
   @Argument(help: "Id, beginning of an id, or description.", completion: .secrets)

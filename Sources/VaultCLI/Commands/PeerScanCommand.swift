@@ -3,7 +3,7 @@ import Glibc
 import PeerAuth
 import SecretVault
 
-struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
+struct PeerScanCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "scan",
     abstract: "Show what the QR codes in a picture, or in front of a camera, hold.",
@@ -16,8 +16,8 @@ struct ScanCommand: AsyncParsableCommand, UnlockingCommand {
       code in front of a camera until it is seen; IMAGE then names the device, if not
       /dev/video0.
 
-      Examples: vault scan photo.jpg
-                vault scan --camera
+      Examples: vault peer scan photo.jpg
+                vault peer scan --camera
       """)
 
   @Argument(help: ArgumentHelp("The picture, or -.", valueName: "image"), completion: .file())

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SecretVault
 
-struct PolicyCommand: OpenedCommand {
+struct SecretPolicyCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "policy",
     abstract: "Show or change what it takes to get this device's share of a secret.",
@@ -17,8 +17,8 @@ struct PolicyCommand: OpenedCommand {
 
       This is about your share alone: the other holders have policies of their own.
 
-      Examples: vault policy "house keys"
-                vault policy "house keys" delay:2d
+      Examples: vault secret policy "house keys"
+                vault secret policy "house keys" delay:2d
       """)
 
   @Argument(help: "Id, beginning of an id, or description.", completion: .secrets)

@@ -2,7 +2,7 @@ import ArgumentParser
 import SecretVault
 import Synchronization
 
-struct ReshareCommand: OpenedCommand {
+struct SecretReshareCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
     commandName: "reshare",
     abstract: "Share a secret anew: for other people, or with another threshold.",
@@ -26,9 +26,9 @@ struct ReshareCommand: OpenedCommand {
       A password of the secret is asked for when the shares are in, and is the
       password of the new one, too.
 
-      Examples: vault reshare "house keys" --to Bob --to Dave --delete-old
-                vault reshare photos --threshold 3 --delete-old
-                vault reshare mail --edit
+      Examples: vault secret reshare "house keys" --to Bob --to Dave --delete-old
+                vault secret reshare photos --threshold 3 --delete-old
+                vault secret reshare mail --edit
 
       Exit codes: those of 'vault recover' and 'vault share'; 130 nothing was changed
       in the editor.
@@ -121,7 +121,7 @@ struct ReshareCommand: OpenedCommand {
     }
     sharing.conclude(report.share)
     try settleOld(report, vault, console, isDeleted)
-    try await ParcelText.conclude(report.share, for: "vault reshare", vault, console, watch) {
+    try await ParcelText.conclude(report.share, for: "vault secret reshare", vault, console, watch) {
       report.json($0.json($1), oldDeleted: isDeleted.load(ordering: .acquiring))
     }
   }
@@ -147,7 +147,7 @@ struct ReshareCommand: OpenedCommand {
       return
     }
     console.note(
-      "the old secret \(name) stays as it is; delete this device's share of it with 'vault delete \(report.old.id.prefix(12))'"
+      "the old secret \(name) stays as it is; delete this device's share of it with 'vault secret delete \(report.old.id.prefix(12))'"
     )
   }
 

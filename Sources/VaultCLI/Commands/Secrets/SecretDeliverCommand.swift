@@ -1,9 +1,9 @@
 import ArgumentParser
 import SecretVault
 
-struct RetryCommand: OpenedCommand {
+struct SecretDeliverCommand: OpenedCommand {
   static let configuration = CommandConfiguration(
-    commandName: "retry",
+    commandName: "deliver",
     abstract: "Deliver shares that still wait, now.",
     discussion: """
       The file itself is not needed any more. Without SECRET, the shares of all
@@ -11,7 +11,7 @@ struct RetryCommand: OpenedCommand {
       output. What still waits then goes by parcel where it can: through an account,
       the servers of a group that the peer is in too, or others' devices.
 
-      Example: vault retry "house keys"
+      Example: vault secret deliver "house keys"
 
       Exit codes: 2 recoverable but not all delivered, 3 fewer than the threshold
       delivered.
@@ -37,13 +37,14 @@ struct RetryCommand: OpenedCommand {
     Interruption.say {
       Interruption.Farewell(
         error: VaultError(
-          .interrupted, "interrupted; what isn't delivered waits here, and the daemon or 'vault retry' delivers it",
+          .interrupted,
+          "interrupted; what isn't delivered waits here, and the daemon or 'vault secret deliver' delivers it",
           hint: secrets.count == 1 ? SharingWatch.hint(secrets[0].id) : nil))
     }
     defer { Interruption.say(nil) }
     if secrets.isEmpty { console.note("nothing waits to be delivered") }
     let reports = try await retry(secrets, vault, console)
-    try await ParcelText.conclude(reports, for: "vault retry", vault, console) { reports, parcels in
+    try await ParcelText.conclude(reports, for: "vault secret deliver", vault, console) { reports, parcels in
       .array(reports.map { $0.json(parcels) })
     }
   }

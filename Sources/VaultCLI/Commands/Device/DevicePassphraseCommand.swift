@@ -2,7 +2,7 @@ import ArgumentParser
 import SecretVault
 import Sodium
 
-struct PassphraseCommand: AsyncParsableCommand, UnlockingCommand {
+struct DevicePassphraseCommand: AsyncParsableCommand, UnlockingCommand {
   static let configuration = CommandConfiguration(
     commandName: "passphrase",
     abstract: "Set, change or remove the vault's passphrase.",
@@ -16,8 +16,8 @@ struct PassphraseCommand: AsyncParsableCommand, UnlockingCommand {
       know the old one, make a new backup and destroy the old ones. A recovery kit
       has a passphrase of its own, and keeps it.
 
-      Examples: vault passphrase
-                vault passphrase --remove
+      Examples: vault device passphrase
+                vault device passphrase --remove
       """)
 
   @Flag(help: "Have the vault open by this device's own means alone.")

@@ -1,16 +1,20 @@
 import ArgumentParser
 import SecretVault
 
-/// Who holds secrets, and how many of the holders are needed.
+/// Secrets: what is known of them, what becomes of this device's share, who holds them, and how many are needed.
 struct SecretCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "secret",
-    abstract: "Change who holds a secret and how many are needed, without rebuilding it.",
+    abstract: "Show and deliver secrets, and change who holds them and how many are needed.",
     discussion: """
-      Holders deal their shares anew to those who hold them from then on; nobody ever
-      has the whole. As many people as the secret needs say yes, each on the own
-      device, with 'vault requests'. Nobody needs to be online together: devices hand
-      on what they know whenever they meet. 'vault status' says how far it has come.
+      Without a command, the secrets are listed.
+
+      Who holds a secret changes without rebuilding it, by 'add', 'remove',
+      'replace', 'threshold' and 'refresh': holders deal their shares anew to those
+      who hold them from then on; nobody ever has the whole. As many people as the
+      secret needs say yes, each on the own device, with 'vault requests'. Nobody
+      needs to be online together: devices hand on what they know whenever they
+      meet. 'vault status' says how far it has come.
 
       Older shares are erased on each device once its owner has said yes and enough
       holders have their new ones. Until then both open the secret.
@@ -20,13 +24,12 @@ struct SecretCommand: AsyncParsableCommand {
                 vault secret threshold "house keys" 3
       """,
     subcommands: [
-      SecretReplaceCommand.self, SecretAddCommand.self, SecretRemoveCommand.self, SecretThresholdCommand.self,
+      ListCommand.self, SecretShowCommand.self, SecretDeliverCommand.self, SecretDeleteCommand.self,
+      SecretReshareCommand.self, SecretPolicyCommand.self, SecretReplaceCommand.self, SecretAddCommand.self,
+      SecretRemoveCommand.self, SecretThresholdCommand.self,
       SecretRefreshCommand.self, SecretCancelCommand.self,
-    ])
-
-  @OptionGroup var global: GlobalOptions
-
-  func run() throws { throw MissingSubcommand(group: Self.self) }
+    ],
+    defaultSubcommand: ListCommand.self)
 }
 
 struct ChangedSecrets: ParsableArguments {
@@ -93,7 +96,7 @@ struct SecretAddCommand: OpenedCommand {
     abstract: "Give a peer a share, too.",
     discussion: """
       The peer is asked first. A secret can't have more holders than it was dealt to;
-      'vault reshare' makes one for more.
+      'vault secret reshare' makes one for more.
 
       Example: vault secret add Dan "house keys"
       """)
@@ -122,7 +125,8 @@ struct SecretRemoveCommand: OpenedCommand {
     discussion: """
       The others get new shares that don't fit the one that is left with it. That is
       worthless once fewer old shares than the threshold exist, so let the others
-      erase theirs: each is asked.
+      erase theirs: each is asked. This device's own share goes with 'vault secret
+      delete'.
 
       Example: vault secret remove Bob --all
       """)
@@ -151,7 +155,7 @@ struct SecretThresholdCommand: OpenedCommand {
     abstract: "Change how many holders are needed.",
     discussion: """
       No fewer than when the secret was shared: the file is cut for that many.
-      'vault reshare' makes a new secret for fewer.
+      'vault secret reshare' makes a new secret for fewer.
 
       Examples: vault secret threshold "house keys" 3
                 vault secret threshold --all 3
