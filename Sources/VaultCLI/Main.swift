@@ -18,6 +18,7 @@ enum Main {
     let signals = Interruption.hold()
     ProcessHardening.apply()
     let console = Invocation.console(of: CommandLine.arguments)
+    if !console.json { Screen.look() }
     let parsed = Result { try parse() }
     // What starts one in the background is none.
     let isDaemon = (try? parsed.get() as? DaemonCommand)?.background == false
@@ -117,7 +118,6 @@ enum Main {
       return ExitCodes.code(of: choice.error.code)
     case let missing as MissingSubcommand:
       console.error(missing.error)
-      if !console.json, !console.quiet { Console.complain("\n" + Root.helpMessage(for: missing.group)) }
       return ExitCodes.usage
     case let help as WantedHelp: return show(help.text, console)
     default:

@@ -106,6 +106,43 @@ struct TerminalTests {
     }
   }
 
+  @Test("headings are bold and errors red on a terminal, unless NO_COLOR is set, and nowhere else")
+  func colours() async throws {
+    try await Bench.run { bench in
+      let (alice, _) = try await bench.pair()
+      let styled = try PseudoTerminal(alice, ["peer"], isStyled: true)
+      #expect(try await styled.end() == 0)
+      #expect(styled.screen.contains(/\u{1b}\[1m +NAME .*\u{1b}\[0m/), "\(styled.screen)")
+      let plain = try PseudoTerminal(alice, ["peer"])
+      #expect(try await plain.end() == 0)
+      #expect(plain.screen.contains("NAME") && !plain.screen.contains("\u{1b}"), "\(plain.screen)")
+      let wrong = try PseudoTerminal(alice, ["peer", "show", "nobody"], isStyled: true)
+      #expect(try await wrong.end() == 1)
+      #expect(wrong.screen.contains("\u{1b}[1;31mvault:\u{1b}[0m "), "\(wrong.screen)")
+      let json = try PseudoTerminal(alice, ["peer", "show", "nobody", "--json"], isStyled: true)
+      #expect(try await json.end() == 1)
+      #expect(!json.screen.contains("\u{1b}"), "\(json.screen)")
+    }
+  }
+
+  @Test("a table fits on a terminal with 60 columns, and is whole in a pipe")
+  func narrowTable() async throws {
+    try await Bench.run { bench in
+      let (alice, _) = try await bench.pair()
+      let name = String(repeating: "house keys and more ", count: 4)
+      try alice.write(sample(10), to: "f")
+      let id = try await alice.succeed("share", "f", "--threshold", "2", "--description", name).line
+      for command in ["list", "status"] {
+        let script = "stty cols 60; exec '\(Bench.vault)' \(command)"
+        let terminal = try PseudoTerminal(alice, ["-c", script], program: "/bin/sh")
+        #expect(try await terminal.end() == 0)
+        let rows = terminal.screen.components(separatedBy: .newlines).filter { $0.hasPrefix(String(id.prefix(12))) }
+        #expect(rows.count == 1 && rows.allSatisfy { $0.count <= 60 && $0.contains("…") }, "\(terminal.screen)")
+      }
+      #expect(try await alice.succeed("list").output.contains(name))
+    }
+  }
+
   @Test("recover asks which one if there are several")
   func choice() async throws {
     try await Bench.run { bench in

@@ -21,6 +21,45 @@ struct TablesTests {
     #expect(table.lines == ["NAME         X", "\\u{1b}[2J\\n"])
   }
 
+  @Test func aTableFitsOnANarrowScreenAndIdsStayWhole() {
+    var table = TextTable("ID", "NAME", "DESCRIPTION")
+    table.add("0123456789ab", "李小龍 of the house", String(repeating: "long ", count: 20))
+    table.add("ba9876543210", "Bob", "short")
+    let narrow = table.lines(on: Screen(columns: 40))
+    #expect(narrow.allSatisfy { Printable.columns($0) <= 40 }, "\(narrow)")
+    #expect(narrow[1].hasPrefix("0123456789ab  李小龍") && narrow[1].hasSuffix("…"), "\(narrow)")
+    #expect(narrow[2].hasPrefix("ba9876543210  Bob ") && narrow[2].hasSuffix("  short"), "\(narrow)")
+    #expect(table.lines(on: Screen(columns: 200)) == table.lines(on: .none))
+    let set = table.lines(on: Screen(columns: 40), indent: 6)
+    #expect(set.allSatisfy { Printable.columns($0) <= 34 }, "\(set)")
+  }
+
+  @Test func headingsAreBoldOnAScreenThatShowsIt() {
+    var table = TextTable("NAME", "X")
+    table.add("Bob", "2")
+    #expect(table.lines(on: Screen(isStyled: true)) == ["\u{1B}[1mNAME  X\u{1B}[0m", "Bob   2"])
+    #expect(table.lines(on: .none) == ["NAME  X", "Bob   2"])
+  }
+
+  @Test(
+    arguments: [
+      (nil, "xterm", true), ("", "xterm", true), ("1", "xterm", false), ("0", "xterm", false), (nil, "dumb", false),
+      (nil, nil, false), (nil, "", false),
+    ] as [(String?, String?, Bool)])
+  func coloursAreShownWhereTheyAreWanted(noColour: String?, terminal: String?, isStyled: Bool) {
+    #expect(Screen.isStyleWanted(noColour: noColour, terminal: terminal) == isStyled)
+  }
+
+  @Test func errorsStandOutOnAScreen() {
+    let error = VaultError(.other, "it \u{1B}[2J failed", hint: "do this")
+    #expect(
+      Console.lines(of: error, list: ["\u{1B}[1mx"], json: false, on: Screen(isStyled: true)) == [
+        "\u{1B}[1;31mvault:\u{1B}[0m it \\u{1b}[2J failed", "  \\u{1b}[1mx", "\u{1B}[2mhint:\u{1B}[0m do this",
+      ])
+    #expect(Console.lines(of: error, list: [], json: false, on: .none).last == "hint: do this")
+    #expect(Console.lines(of: error, list: [], json: true, on: Screen(isStyled: true)).allSatisfy { $0.hasPrefix("{") })
+  }
+
   @Test func factsHaveOneColumnOfValues() {
     #expect(TextTable.facts([("id", "1"), ("label", "\u{202E}x")]) == ["id:     1", "label:  \\u{202e}x"])
   }

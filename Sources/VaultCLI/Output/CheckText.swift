@@ -22,7 +22,7 @@ struct CheckText {
     add(own, report, to: &table)
     for holder in report.holders { add(holder, report, to: &table) }
     for holder in report.possible { add(holder, report, to: &table) }
-    lines += table.lines.map { "  " + $0 }
+    lines += table.lines(on: .output, indent: 2).map { "  " + $0 }
     if report.answered > 0 { lines.append("  " + Self.elsewhere(report.isRecoverableElsewhere)) }
     if let line = peopleLine(report) { lines.append("  " + Printable.escape(line)) }
     let deaf = report.holders.filter(\.listensNowhere).compactMap(\.peer)

@@ -42,11 +42,16 @@ struct Console: Sendable {
 
   /// A line that informs. The caller's text may hold names from peers: it is escaped here.
   func note(_ line: String) {
-    if !quiet { Self.complain(Printable.escape(line)) }
+    guard !quiet else { return }
+    let line = Printable.escape(line)
+    let name = ["note:", "hint:"].first { line.hasPrefix($0) } ?? ""
+    Self.complain(Screen.error.show(name, as: .aside) + line.dropFirst(name.count))
   }
 
   /// A line that the user should not miss, whatever `--quiet` says.
-  func warning(_ line: String) { Self.complain("warning: " + Printable.escape(line)) }
+  func warning(_ line: String) {
+    Self.complain(Screen.error.show("warning:", as: .warning) + " " + Printable.escape(line))
+  }
 
   /// Says that something has left the vault in the clear: a line that only `--quiet` leaves out.
   func caution(_ line: String) {
@@ -55,17 +60,17 @@ struct Console: Sendable {
 
   /// What went wrong, then what to do: a line each. A list belongs to the reason, one line an entry.
   func error(_ error: VaultError, list: [String] = []) {
-    for line in Self.lines(of: error, list: list, json: json) { Self.complain(line) }
+    for line in Self.lines(of: error, list: list, json: json, on: .error) { Self.complain(line) }
   }
 
   /// The lines of an error. Whatever a peer's text in it holds, it makes none of its own.
-  static func lines(of error: VaultError, list: [String], json: Bool) -> [String] {
+  static func lines(of error: VaultError, list: [String], json: Bool, on screen: Screen = .none) -> [String] {
     if json {
       let reason = ([error.reason] + list.map { Printable.escape($0) }).joined(separator: "\n")
       return [VaultError(error.code, reason, hint: error.hint).json.text]
     }
-    let hint = error.hint.map { ["hint: " + Printable.escape($0)] } ?? []
-    return ["vault: " + Printable.escape(error.recovery?.brief ?? error.reason)]
+    let hint = error.hint.map { [screen.show("hint:", as: .aside) + " " + Printable.escape($0)] } ?? []
+    return [screen.show("vault:", as: .error) + " " + Printable.escape(error.recovery?.brief ?? error.reason)]
       + list.map { "  " + Printable.escape($0) } + hint
   }
 

@@ -16,7 +16,9 @@ enum FailedRecoveryText {
     let isCrowd = away > Crowd.limit && !verbose
     for holder in holders where !isCrowd || holder.state != .unreachable { table.add(holder.peer, result(holder)) }
     if isCrowd { table.add("\(away) holders", "unreachable; they may hold a share (--verbose names them)") }
-    return table.lines
+    // Each line is escaped and set in, as those of any error.
+    let columns = Screen.error.columns.map { $0 - 2 }
+    return table.lines(on: Screen(columns: columns))
   }
 
   private static func result(_ holder: HolderOutcome) -> String {

@@ -121,7 +121,7 @@ struct SecretListText {
     }
   }
 
-  func table(now: Int64) -> [[UInt8]] {
+  func table(now: Int64, on screen: Screen = .output) -> [[UInt8]] {
     guard !lines.isEmpty else { return [] }
     let parts = inParallel { range in cells(range, now: now) }
     var widths = Self.headings.map(\.utf8.count)
@@ -132,8 +132,14 @@ struct SecretListText {
       heading.end()
     }
     let all = [heading] + parts
-    let columns = widths
-    return Self.inParallel(all.count) { Self.rows(all[$0], columns) }
+    let columns = TextTable.fitted(widths, Self.headings, to: screen.columns)
+    let isCut = columns != widths
+    var rows = Self.inParallel(all.count) { Self.rows(all[$0], columns, isCut: isCut) }
+    if screen.isStyled {
+      let line = String(decoding: rows[0].dropLast(), as: UTF8.self)
+      rows[0] = Array((screen.show(line, as: .heading) + "\n").utf8)
+    }
+    return rows
   }
 
   private func cells(_ range: Range<Int>, now: Int64) -> Cells {
@@ -191,15 +197,22 @@ struct SecretListText {
     return (Array(escaped.utf8), Printable.columns(escaped))
   }
 
-  private static func rows(_ cells: Cells, _ widths: [Int]) -> [UInt8] {
+  private static func rows(_ cells: Cells, _ widths: [Int], isCut: Bool) -> [UInt8] {
     let rowWidth = widths.reduce(0) { $0 + $1 + 2 }
     var output = ByteText(capacity: cells.text.bytes.count + (cells.ends.count / widths.count) * rowWidth)
     var start = 0
     for (position, end) in cells.ends.enumerated() {
       let column = position % widths.count
-      output.append(cells.text.bytes[start..<end])
+      var taken = cells.columns[position]
+      if isCut, taken > widths[column] {
+        let shown = TextTable.cut(String(decoding: cells.text.bytes[start..<end], as: UTF8.self), to: widths[column])
+        output.append(text: shown)
+        taken = Printable.columns(shown)
+      } else {
+        output.append(cells.text.bytes[start..<end])
+      }
       if column + 1 < widths.count {
-        output.append(spaces: widths[column] - cells.columns[position] + 2)
+        output.append(spaces: widths[column] - taken + 2)
       } else {
         output.trimSpaces()
         output.append("\n")

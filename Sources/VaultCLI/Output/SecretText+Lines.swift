@@ -13,9 +13,7 @@ extension SecretText {
   /// Columns of the terminal that standard output goes to; nil if it goes elsewhere, or nobody knows.
   static var terminalWidth: Int? {
     guard Console.outputIsTerminal else { return nil }
-    var size = winsize()
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-    return Int(size.ws_col)
+    return Screen.size(of: STDOUT_FILENO)?.columns
   }
 
   /// Adds UTF-8 line by line, each row set in, made safe as ``append(printable:keepsLines:)`` does. `isHeading`: the first row isn't set in.

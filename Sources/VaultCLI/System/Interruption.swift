@@ -146,7 +146,7 @@ enum Interruption {
     let farewell = farewell.withLock { $0 }?() ?? usual()
     if let result = farewell.result { write(result + "\n", to: STDOUT_FILENO) }
     let erasure = ProgressLine.isOnScreen ? ProgressLine.erasure : wasAsking ? "\n" : ""
-    let lines = Console.lines(of: farewell.error, list: [], json: console.json)
+    let lines = Console.lines(of: farewell.error, list: [], json: console.json, on: .error)
     write(erasure + lines.joined(separator: "\n") + "\n", to: STDERR_FILENO)
     // Others went on meanwhile.
     OutputFile.unlinkAll()

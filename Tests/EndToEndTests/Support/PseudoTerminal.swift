@@ -12,7 +12,7 @@ final class PseudoTerminal {
   private var undecoded: [UInt8] = []
 
   /// Starts a program with a terminal of its own for all three standard descriptors.
-  init(_ peer: Peer, _ arguments: [String], program: String = Bench.vault) throws {
+  init(_ peer: Peer, _ arguments: [String], program: String = Bench.vault, isStyled: Bool = false) throws {
     let terminal = try #require(GNU.openTerminal())
     (keyboard, name) = (terminal.keyboard, terminal.name)
     var size = winsize(ws_row: 60, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0)
@@ -31,7 +31,9 @@ final class PseudoTerminal {
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
     Child.setUsualSignals(&attributes, GNU.spawnInNewSession)
-    let environment = Bench.environment.merging(peer.environment) { $1 }.merging(["TERM": "xterm-256color"]) { $1 }
+    let environment = Bench.environment.merging(peer.environment) { $1 }.merging(
+      ["TERM": "xterm-256color", "NO_COLOR": isStyled ? "" : "1"]
+    ) { $1 }
     process = try Child.spawn(program, arguments, environment, &actions, &attributes)
   }
 

@@ -1,0 +1,1 @@
+../../../../../Sources/VaultCLI/Output/Screen.swift
