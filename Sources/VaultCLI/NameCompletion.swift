@@ -48,6 +48,34 @@ enum NameCompletion {
       environment: composition.environment)
   }
 
+  /// Groups, until the line names one that is behind the command's name, and what `find` looks for in that group: in all of
+  /// them while none is named.
+  fileprivate static func namesInGroups(
+    _ words: [String], _ place: Int,
+    _ find: @escaping @Sendable (VaultGroups, GroupFacts, Vault) async throws -> [String]
+  ) -> [String] {
+    names(words) { vault in
+      let groups = VaultGroups(vault)
+      let all = try await groups.list().filter { $0.state == .member }
+      let before = words.indices.contains(place - 1) ? words[place - 1] : ""
+      let named = all.filter { NearNames.isSame($0.name, as: before) }
+      var found = named.isEmpty && all.count > 1 ? all.map(\.name) : []
+      for group in named.isEmpty ? all : named {
+        for name in try await find(groups, group, vault) where !found.contains(name) { found.append(name) }
+      }
+      return found
+    }
+  }
+
+  /// Names of items, and the beginnings of ids where there is none or another item has it, too.
+  fileprivate static func names(of items: [(name: String?, id: String)]) -> [String] {
+    let counts = Dictionary(items.map { ($0.name ?? "", 1) }, uniquingKeysWith: +)
+    return items.map { item in
+      guard let name = item.name, counts[name] == 1 else { return String(item.id.prefix(12)) }
+      return name
+    }
+  }
+
   /// Descriptions, and the beginnings of ids where there is none or another secret has it, too.
   fileprivate static func names(of secrets: [SecretSummary]) -> [String] {
     let counts = Dictionary(secrets.map { ($0.description ?? "", 1) }, uniquingKeysWith: +)
@@ -79,6 +107,39 @@ extension CompletionKind {
   /// The groups of this vault.
   static var groups: CompletionKind {
     .custom { words, _, _ in NameCompletion.names(words) { try await VaultGroups($0).list().map(\.name) } }
+  }
+
+  /// A group, and a peer who isn't in it.
+  static var groupsAndPeers: CompletionKind {
+    .custom { words, place, _ in
+      NameCompletion.namesInGroups(words, place) { groups, group, vault in
+        let inside = try await groups.members(of: group).filter { $0.state != .removed }.compactMap(\.peer)
+        return try vault.trust.peers().map(\.name).filter { !inside.contains($0) }
+      }
+    }
+  }
+
+  /// A group, and somebody who is in it or invited.
+  static var groupsAndMembers: CompletionKind {
+    .custom { words, place, _ in
+      NameCompletion.namesInGroups(words, place) { groups, group, _ in
+        try await groups.members(of: group).filter { $0.state == .member || $0.state == .invited }.map(\.name)
+      }
+    }
+  }
+
+  /// A group, and an item: to drop one that it keeps in step, to add another one.
+  static var groupsAndItems: CompletionKind {
+    .custom { words, place, _ in
+      let isDrop = words.prefix(place).contains("drop")
+      return NameCompletion.namesInGroups(words, place) { groups, group, vault in
+        let kept = try groups.items(of: group)
+        if isDrop { return NameCompletion.names(of: kept.map { ($0.item?.name, $0.id) }) }
+        let inside = Set(kept.filter(\.isShared).map(\.id))
+        return NameCompletion.names(
+          of: try vault.items.items(under: nil).filter { !inside.contains($0.id) }.map { ($0.name, $0.id) })
+      }
+    }
   }
 
   /// The settings, which are the same everywhere.

@@ -2,9 +2,9 @@ import Glibc
 import Testing
 
 @Suite("Completion") struct CompletionTests {
-  /// What a shell is offered for the first argument of a command.
-  private static func offers(_ command: [String], _ peer: Peer) async throws -> [String] {
-    let line = ["vault"] + command + [""]
+  /// What a shell is offered behind a command, or behind its first words.
+  static func offers(_ command: [String], _ peer: Peer, behind words: [String] = []) async throws -> [String] {
+    let line = ["vault"] + command + words + [""]
     let outcome = try await peer.run(
       ["---completion"] + command + ["--", "positional@0", "\(line.count - 1)", "0"] + line)
     #expect(outcome.status == 0 && outcome.complaint.isEmpty, "\(outcome)")

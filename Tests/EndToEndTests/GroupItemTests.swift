@@ -62,7 +62,14 @@ struct GroupItemTests {
       try await alice.stopDaemon()
       try await bob.stopDaemon()
 
+      // Shells are offered who and what each of these commands is about.
+      #expect(try await CompletionTests.offers(["group", "invite"], alice).isEmpty)
+      #expect(try await CompletionTests.offers(["group", "remove"], alice, behind: ["Family"]) == ["bob"])
+      #expect(try await CompletionTests.offers(["group", "add"], alice, behind: ["Family"]) == ["note.txt"])
+      #expect(try await CompletionTests.offers(["group", "drop"], alice).isEmpty)
       try await alice.succeed("group", "add", item.line)
+      #expect(try await CompletionTests.offers(["group", "add"], alice).isEmpty)
+      #expect(try await CompletionTests.offers(["group", "drop"], alice) == ["note.txt"])
       let again = try await alice.run("group", "add", "Family", item.line)
       #expect(again.status == 64 && again.complaint.contains("is in the group Family already"), "\(again)")
       try await bob.succeed("group", "sync")

@@ -22,7 +22,9 @@ struct GroupInviteCommand: OpenedCommand {
                 vault group invite Family --request bob.txt --answer for-bob.txt
       """)
 
-  @Argument(help: ArgumentHelp("The group, and a peer unless a request is shown.", valueName: "group> <peer"))
+  @Argument(
+    help: ArgumentHelp("The group, and a peer unless a request is shown.", valueName: "group> <peer"),
+    completion: .groupsAndPeers)
   var words: [String] = []
 
   @Option(

@@ -65,7 +65,9 @@ struct GroupDropCommand: OpenedCommand {
 }
 
 struct GroupAndItemArgument: ParsableArguments {
-  @Argument(help: ArgumentHelp("The group, unless there is only one, and the item.", valueName: "[group] item"))
+  @Argument(
+    help: ArgumentHelp("The group, unless there is only one, and the item.", valueName: "[group] item"),
+    completion: .groupsAndItems)
   var texts: [String] = []
 
   var words: GroupAndSomebody { get throws { try GroupAndSomebody(texts, "the item") } }

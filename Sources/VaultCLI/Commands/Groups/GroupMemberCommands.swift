@@ -37,7 +37,9 @@ struct GroupRemoveCommand: OpenedCommand {
       Example: vault group remove Family Bob
       """)
 
-  @Argument(help: ArgumentHelp("The group, and a member's name, id or peer.", valueName: "group> <member"))
+  @Argument(
+    help: ArgumentHelp("The group, and a member's name, id or peer.", valueName: "group> <member"),
+    completion: .groupsAndMembers)
   var words: [String]
 
   @Flag(help: "Do not ask.")
