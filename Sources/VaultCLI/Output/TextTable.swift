@@ -28,19 +28,60 @@ struct TextTable {
       all.map { column < $0.count ? Printable.columns($0[column]) : 0 }.max() ?? 0
     }
     let widths = Self.fitted(full, headings, to: screen.columns.map { $0 - indent })
-    let isCut = widths != full
-    return all.enumerated().map { position, row in
-      var line = ""
-      for (column, cell) in row.enumerated() {
-        let shown = isCut && column < widths.count ? Self.cut(cell, to: widths[column]) : cell
-        line += shown
-        if column + 1 < row.count {
-          line += String(repeating: " ", count: widths[column] - Printable.columns(shown) + 2)
-        }
-      }
-      while line.hasSuffix(" ") { line.removeLast() }
-      return position == 0 ? screen.show(line, as: .heading) : line
+    let lines = all.map { widths == full ? [Self.line($0, widths)] : Self.fittedLines($0, widths) }
+    return lines.enumerated().flatMap { position, lines in
+      position == 0 ? lines.map { screen.show($0, as: .heading) } : lines
     }
+  }
+
+  private static func line(_ row: [String], _ widths: [Int]) -> String {
+    var line = ""
+    for (column, cell) in row.enumerated() {
+      line += cell
+      if column + 1 < row.count {
+        line += String(repeating: " ", count: max(0, widths[column] - Printable.columns(cell)) + 2)
+      }
+    }
+    while line.hasSuffix(" ") { line.removeLast() }
+    return line
+  }
+
+  /// A row of which cells are cut. The last one, which is where sentences stand, goes on below itself instead.
+  private static func fittedLines(_ row: [String], _ widths: [Int]) -> [String] {
+    var cells = row.enumerated().map { column, cell in
+      column < widths.count ? cut(cell, to: widths[column]) : cell
+    }
+    guard row.count == widths.count, row.count > 1, let last = row.last, let width = widths.last else {
+      return [line(cells, widths)]
+    }
+    let rows = broken(last, to: width)
+    cells[cells.count - 1] = rows.first ?? ""
+    let indent = String(repeating: " ", count: widths.dropLast().reduce(0) { $0 + $1 + 2 })
+    return [line(cells, widths)] + rows.dropFirst().map { indent + $0 }
+  }
+
+  /// Rows of whole words, or of what fits of a longer one.
+  private static func broken(_ text: String, to width: Int) -> [String] {
+    var rows: [String] = []
+    var row = ""
+    for word in text.split(separator: " ") {
+      var rest = word
+      if !row.isEmpty, Printable.columns(row) + 1 + Printable.columns(String(rest)) <= width {
+        row += " " + rest
+        continue
+      }
+      if !row.isEmpty { rows.append(row) }
+      while Printable.columns(String(rest)) > width, rest.count > 1 {
+        var piece = ""
+        while let next = rest.first, piece.isEmpty || Printable.columns(piece + String(next)) <= width {
+          piece.append(next)
+          rest.removeFirst()
+        }
+        rows.append(piece)
+      }
+      row = String(rest)
+    }
+    return row.isEmpty ? rows : rows + [row]
   }
 
   /// Columns that are left of each cell where all together don't fit on the screen: the widest give first. Ids stay whole, to

@@ -1,1 +1,1 @@
-../../../../../Sources/VaultCLI/Output/Screen.swift
+../../../../Sources/VaultCLI/Output/Screen.swift
