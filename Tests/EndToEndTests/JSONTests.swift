@@ -147,7 +147,7 @@ struct JSONTests {
       try await bob.stopDaemon()
       try await alice.succeed("send", "bob", "later")
       let outbox = try await alice.succeed("message", "outbox", "--json").json()
-      #expect(outbox.keys == ["message", "parcels", "carried"])
+      #expect(outbox.keys == ["messages", "parcels", "carried"])
       #expect(outbox["messages"][0].keys == message)
       #expect(outbox["parcels"][0].keys == ["kind", "peer", "bytes", "createdAt", "expiresAt", "ways"])
       #expect(outbox["carried"].keys == ["count", "bytes", "oldestAt", "nextExpiry", "sizes"])
