@@ -1,5 +1,6 @@
 import ArgumentParser
 import SecretVault
+import VaultDaemon
 
 /// How something is shared, whatever it is: the options that all commands have which share.
 struct ShareOptions: ParsableArguments {
@@ -11,7 +12,9 @@ struct ShareOptions: ParsableArguments {
     completion: .peers)
   var recipients: [String] = []
 
-  @Option(help: ArgumentHelp("Public words about the secret, in clear.", valueName: "text"))
+  @Option(
+    help: ArgumentHelp(
+      "What its holders see it called, in clear; asked for at a terminal, '' for nothing.", valueName: "text"))
   var description: String?
 
   @Flag(name: .customLong("no-labels"), help: "Do not attach the recipients' names and cards to the shares.")
@@ -20,7 +23,7 @@ struct ShareOptions: ParsableArguments {
   @Flag(name: .customLong("no-own-share"), help: "Keep no share on this device.")
   var noOwnShare = false
 
-  @Flag(help: "Do not ask who gets a share: all peers do.")
+  @Flag(help: "Do not ask who gets a share, all peers do; nor for a description.")
   var yes = false
 
   @OptionGroup var password: NewPasswordOptions
@@ -57,11 +60,35 @@ struct ShareOptions: ParsableArguments {
     }
   }
 
-  /// The same options with a threshold: the user's, who is asked before anything else is if none was given.
-  func settled(_ vault: Vault) throws -> ShareOptions {
+  /// The same options with a threshold and a description: the user's, who is asked before anything else is if none was given.
+  func settled(_ vault: Vault, kind: String) throws -> ShareOptions {
     var settled = self
     settled.threshold = try Self.threshold(threshold, recipients, keepsOwnShare: !noOwnShare, vault)
+    settled.description = try description ?? askedDescription(kind, vault)
     return settled
+  }
+
+  /// What the user says to a proposal; nil where nobody is asked.
+  private func askedDescription(_ kind: String, _ vault: Vault) throws -> String? {
+    guard !yes, Question.isPossibleBesideInput else { return nil }
+    // It only keeps two from being called the same: what can't be read is no reason to stop.
+    let taken = Set(((try? vault.overview.secrets()) ?? []).compactMap(\.description))
+    let proposal = Self.proposedDescription(kind, at: Clocks.now(), besides: taken)
+    return try Question.answer(
+      "Its holders see what it is called, in clear. What is that? [\(proposal)] ", besideInput: true
+    ) { answer in answer.isEmpty ? proposal : answer }
+  }
+
+  /// The kind and the day, which holders know anyway. A file's name could tell them what is in it.
+  static func proposedDescription(_ kind: String, at now: Int64, besides taken: Set<String>) -> String {
+    let plain = "\(kind) of \(Timestamp.day(now))"
+    var proposal = plain
+    var number = 1
+    while taken.contains(proposal) {
+      number += 1
+      proposal = "\(plain), \(number)"
+    }
+    return proposal
   }
 
   /// What was given, or what the user says to a proposal for as many people as there are.

@@ -64,7 +64,8 @@ struct ChosenPeersTests {
       try await alice.succeed("peer", "ping", "bob")
       try alice.write(sample(300), to: "note.txt")
       for (answer, code) in [("no\n", Int32(130)), ("\u{3}", 130), ("yes\n", 2)] {
-        let terminal = try PseudoTerminal(alice, ["share", "note.txt", "--threshold", "2"])
+        let terminal = try PseudoTerminal(
+          alice, ["share", "note.txt", "--threshold", "2", "--description", "note"])
         try await terminal.expect("Share it with these 2 peers? Type yes")
         #expect(terminal.screen.contains("3 shares, 2 of them are needed: you, bob, carol"), "\(terminal.screen)")
         #expect(terminal.screen.contains("carol: never met"), "\(terminal.screen)")
@@ -74,7 +75,7 @@ struct ChosenPeersTests {
         #expect(terminal.screen.contains("nothing was shared") == (code == 130), "\(terminal.screen)")
         #expect(try await bob.succeed("list", "--json").json().array.count == (code == 130 ? 0 : 1))
       }
-      for arguments in [["--to", "bob"], ["--yes"]] {
+      for arguments in [["--to", "bob", "--description", ""], ["--yes"]] {
         let terminal = try PseudoTerminal(alice, ["share", "note.txt", "--threshold", "2"] + arguments)
         #expect([0, 2].contains(try await terminal.end()), "\(terminal.screen)")
         #expect(!terminal.screen.contains("Type yes"), "\(terminal.screen)")
@@ -87,7 +88,7 @@ struct ChosenPeersTests {
     try await Bench.run { bench in
       let (alice, bob, _) = try await bench.trio()
       for (answer, code) in [("no\n", Int32(130)), ("yes\n", 0)] {
-        let script = "echo hello | \"$0\" share - --threshold 2"
+        let script = "echo hello | \"$0\" share - --threshold 2 --description words"
         let terminal = try PseudoTerminal(alice, ["-c", script, Bench.vault], program: "/bin/sh")
         try await terminal.expect("Share it with these 2 peers? Type yes")
         terminal.type(answer)

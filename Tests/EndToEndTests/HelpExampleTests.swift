@@ -43,7 +43,8 @@ struct HelpExampleTests {
 
   /// Questions, and what is typed then.
   private static let answers: [(question: String, answer: String)] = [
-    (" Type yes to go on: ", "yes\n"), ("]: ", "1\n"), ("(may be empty): ", "\n"), ("this secret: ", "open sesame\n"),
+    (" Type yes to go on: ", "yes\n"), ("What is that? [", "\n"), ("]: ", "1\n"), ("(may be empty): ", "\n"),
+    ("this secret: ", "open sesame\n"),
     ("to confirm: ", "open sesame\n"), ("New passphrase: ", "open sesame\n"), ("Passphrase: ", "open sesame\n"),
     ("Name: ", "Dr. Who\n"),
   ]

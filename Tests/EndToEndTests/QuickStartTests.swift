@@ -10,7 +10,7 @@ struct QuickStartTests {
     (question: "New passphrase: ", answer: passphrase + "\n"),
     (question: "The same again, to confirm: ", answer: passphrase + "\n"),
     (question: "Passphrase: ", answer: passphrase + "\n"),
-    (question: " Type yes to go on: ", answer: "yes\n"),
+    (question: " Type yes to go on: ", answer: "yes\n"), (question: "What is that? [", answer: "\n"),
   ]
 
   private static var readme: String {

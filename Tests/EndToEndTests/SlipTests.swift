@@ -41,14 +41,20 @@ import Testing
       terminal.forgetScreen()
       try await terminal.expect("[2] ")
       terminal.type("\n")
+      try await terminal.expect("in clear. What is that? [file of ")
+      terminal.type("\n")
       try await terminal.expect("Type yes to go on: ")
       terminal.type("yes\n")
       #expect(try await terminal.end() == 0, "\(terminal.screen)")
-      #expect(try await alice.succeed("list", "--json").json()[0]["threshold"].int == 2)
+      let shared = try await alice.succeed("list", "--json").json()[0]
+      #expect(shared["threshold"].int == 2)
+      #expect(shared["description"].string?.wholeMatch(of: /file of \d{4}-\d\d-\d\d/) != nil, "\(shared)")
       // Together with a question about what is shared, it is asked first.
       try alice.write(Array("hello".utf8), to: "words")
       let note = try PseudoTerminal(alice, ["note", "words", "--to", "bob"])
       try await note.expect("2 people will hold it. How many of the 2 shares are needed to recover it? [2] ")
+      note.type("\n")
+      try await note.expect("[note of ")
       note.type("\n")
       #expect(try await note.end() == 0, "\(note.screen)")
     }

@@ -212,6 +212,15 @@ struct ArgumentContractTests {
     #expect(ShareOptions.proposedThreshold(people: people, most: 255) == threshold)
   }
 
+  @Test func theProposedDescriptionIsTheKindAndTheDayAndNoOtherSecrets() {
+    let now: Int64 = 1_764_400_000_000
+    let plain = ShareOptions.proposedDescription("file", at: now, besides: ["note of 2025-11-29"])
+    #expect(plain == "file of 2025-11-29")
+    #expect(ShareOptions.proposedDescription("file", at: now, besides: [plain]) == "file of 2025-11-29, 2")
+    #expect(
+      ShareOptions.proposedDescription("file", at: now, besides: [plain, plain + ", 2"]) == "file of 2025-11-29, 3")
+  }
+
   @Test(arguments: [("backup", "create, kit, restore")])
   func aGroupWithoutACommandListsItsCommands(line: String, commands: String) throws {
     let missing = try #require(throws: MissingSubcommand.self) {

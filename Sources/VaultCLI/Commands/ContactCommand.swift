@@ -35,7 +35,7 @@ struct ContactCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let options = try options.settled(vault)
+    let options = try options.settled(vault, kind: "contact")
     let content = try ContentInput.contact(file, console)
     try await options.share(.memory(content.shared()), vault, console)
   }

@@ -40,7 +40,7 @@ struct NoteCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let options = try options.settled(vault)
+    let options = try options.settled(vault, kind: "note")
     let content = try await ContentInput.note(file, title: title, vault, console)
     if title != nil { options.tellOfTitle(console) }
     try await options.share(.memory(content.shared()), vault, console)

@@ -44,7 +44,7 @@ struct PasswordCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let options = try options.settled(vault)
+    let options = try options.settled(vault, kind: "password")
     let fields = try entry.fields(console)
     let content = try NewContent.password(fields)
     if entry.title != nil { options.tellOfTitle(console) }

@@ -18,8 +18,10 @@ struct ShareCommand: OpenedCommand {
       Ctrl-C says whether anything was shared, and how to stop what still waits.
 
       The description and, unless --no-labels, the recipients' names travel with the
-      shares in clear. With --password the file is encrypted under a password as
-      well, which is asked for when the shares are in.
+      shares in clear. At a terminal a description is proposed that tells no more
+      than the kind and the day; the file's name is inside, where nobody sees it.
+      With --password the file is encrypted under a password as well, which is asked
+      for when the shares are in.
 
       Examples: vault share note.txt --threshold 2 --to Bob
                 vault share keys.txt --threshold 2 --description "house keys"
@@ -50,7 +52,7 @@ struct ShareCommand: OpenedCommand {
   }
 
   func run(_ vault: Vault, _ console: Console) async throws {
-    let options = try options.settled(vault)
+    let options = try options.settled(vault, kind: "file")
     if file == "-", Console.inputIsTerminal { console.note("reading the secret from the terminal; Ctrl-D ends it") }
     try await options.share(
       file == "-" ? .descriptor(STDIN_FILENO, name: "stdin") : .file(path: file), removingSource: removeSource, vault,
