@@ -56,6 +56,20 @@ struct NamesTests {
     }
   }
 
+  @Test(
+    "what is listed, shown, added and removed is so by the same verbs",
+    arguments: [
+      "peer list", "peer show x", "peer add x", "peer remove x", "peer rename x y", "secret list", "secret show x",
+      "secret add x y", "secret remove x y", "message list", "message show 1", "message remove 1", "account list",
+      "account add a@example.org", "account remove", "account friend list", "account friend add a@example.org",
+      "account friend remove a@example.org", "group list", "group show", "group add x", "group remove x", "key list",
+      "key show x", "key add x --threshold 2", "item list", "item show x", "item add x y", "item remove x",
+      "device show",
+    ])
+  func verbs(line: String) throws {
+    _ = try Root.parseAsRoot(words(line))
+  }
+
   @Test("no text of ours names a command by its old name") func texts() throws {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()

@@ -111,7 +111,8 @@ struct AccountLogoutCommand: OpenedCommand {
       address removes it.
 
       Example: vault account logout --forget
-      """)
+      """,
+    aliases: ["remove"])
 
   @Argument(help: "The account's address; may be left out for the one in use.")
   var address: String?

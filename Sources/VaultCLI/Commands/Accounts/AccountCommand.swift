@@ -137,7 +137,8 @@ struct AccountLoginCommand: OpenedCommand {
       stay logged in, and rest meanwhile: 'vault account use' goes back to them.
 
       Example: vault account login ada@example.org
-      """)
+      """,
+    aliases: ["add"])
 
   @Argument(help: "The account's address.")
   var address: String

@@ -88,7 +88,8 @@ struct GroupStatusCommand: OpenedCommand {
       Asks nobody: 'vault group sync' does.
 
       Example: vault group status Family
-      """)
+      """,
+    aliases: ["show"])
 
   @OptionGroup var reference: GroupArgument
   @OptionGroup var global: GlobalOptions

@@ -14,7 +14,7 @@ struct KeyCommand: AsyncParsableCommand {
       Example: vault key create family --threshold 2
                vault item add family letter.txt
       """,
-    subcommands: [KeyCreateCommand.self, KeyListCommand.self],
+    subcommands: [KeyListCommand.self, SecretShowCommand.self, KeyCreateCommand.self],
     defaultSubcommand: KeyListCommand.self)
 }
 
