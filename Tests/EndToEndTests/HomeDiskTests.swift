@@ -81,8 +81,8 @@ struct HomeDiskTests {
       try await bob.stopDaemon()
       let script = """
         mount --bind "$VAULT_HOME" "$VAULT_HOME" && mount -o remount,ro,bind "$VAULT_HOME" || exit 99
-        for command in list log "peer list" "share note --threshold 2" "recover \(id) -o copy" retry "delete \(id) --yes" \
-          "settings set quota-shares 100" "daemon --listen 127.0.0.1:0"; do
+        for command in list "device log" "peer list" "share note --threshold 2" "recover \(id) -o copy" \
+          "secret deliver" "secret delete \(id) --yes" "settings set quota-shares 100" "daemon --listen 127.0.0.1:0"; do
           "$VAULT" $command; echo "$? $command"
         done
         """

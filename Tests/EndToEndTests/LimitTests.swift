@@ -154,7 +154,7 @@ struct OutputPlaceTests {
       let out = "/dev/stdout"
       for line in [
         "recover \(id) -o \(out)", "item show \(item) -o \(out)", "item export \(item) -o /proc/self/fd/1",
-        "encrypt --key family plan -o \(out)", "messages save 1 \(out)", "backup create \(out)", "id --png \(out)",
+        "encrypt --key family plan -o \(out)", "message save 1 \(out)", "backup create \(out)", "id --png \(out)",
         "item qr \(item) --svg /dev/fd/1",
       ] {
         let outcome = try await alice.run(line.components(separatedBy: " ") + ["--json", "--quiet"])

@@ -97,7 +97,8 @@ struct ProcessTests {
   @Test(
     "a closed stream is not taken for an empty one",
     arguments: [
-      "share - --threshold 2 <&-", "peer add - <&-", "scan - <&-", "recover -o - >&-", "list --passphrase-fd 0 <&-",
+      "share - --threshold 2 <&-", "peer add - <&-", "peer scan - <&-", "recover -o - >&-",
+      "list --passphrase-fd 0 <&-",
     ])
   func closedStreams(line: String) async throws {
     try await Bench.run { bench in

@@ -109,7 +109,7 @@ struct SecretPasswordTests {
       let (alice, bob) = try await bench.pair()
       try alice.write([1, 2, 3], to: "f")
       let terminal = try PseudoTerminal(
-        alice, ["share", "f", "--threshold", "2", "--password", "--password-cost", "17"])
+        alice, ["share", "f", "--threshold", "2", "--description", "f", "--password", "--password-cost", "17"])
       try await terminal.expect("128 MiB on this machine")
       try await terminal.expect("New password for this secret: ")
       terminal.type("one\n")

@@ -168,6 +168,22 @@ import Testing
     }
   }
 
+  @Test("an old name of a command works, and a note beside the result says the new one")
+  func oldName() async throws {
+    try await Bench.run { bench in
+      let alice = try await bench.peer("alice")
+      let new = try await alice.succeed("peer", "list", "--json")
+      let listed = try await alice.succeed("messages", "--json")
+      #expect(listed.output == new.output && listed.complaints.count == 2, "\(listed)")
+      let note = "note: 'vault messages' is now 'vault message'; the old name goes with the next version"
+      #expect(listed.complaints.first == note, "\(listed)")
+      let quiet = try await alice.succeed("messages", "--json", "--quiet")
+      #expect(quiet.output == new.output && quiet.complaint.isEmpty, "\(quiet)")
+      let help = try await alice.succeed("log", "--help")
+      #expect(help.output.contains("USAGE: vault device log") && help.complaints.count == 1, "\(help)")
+    }
+  }
+
   @Test("a peer is named by the beginning of the name, and near ones are proposed")
   func namedPeer() async throws {
     try await Bench.run { bench in
