@@ -1,4 +1,4 @@
-/// Bech32m (BIP 350) without its length limit, as age writes its keys.
+/// Bech32m (BIP 350) without its length limit.
 ///
 /// The checksum finds every single wrong character at any length; the guarantee for up to four holds for short texts only.
 package enum Bech32m {
@@ -7,12 +7,15 @@ package enum Bech32m {
   private static let checksumLength = 6
 
   /// Lower-case text of `bytes` behind the lower-case ASCII `prefix`.
-  package static func encode(prefix: String, _ bytes: [UInt8]) -> String {
-    encode(prefix: prefix, groups: fiveBitGroups(bytes))
+  package static func encode(prefix: String, _ bytes: [UInt8]) -> String { encode(prefix: prefix, bytes, constant) }
+
+  /// The same with the constant that tells the two checksums apart.
+  static func encode(prefix: String, _ bytes: [UInt8], _ constant: UInt32) -> String {
+    encode(prefix: prefix, groups: fiveBitGroups(bytes), constant)
   }
 
   /// Lower-case text of groups of five bits.
-  static func encode(prefix: String, groups: [UInt8]) -> String {
+  static func encode(prefix: String, groups: [UInt8], _ constant: UInt32 = constant) -> String {
     let prefix = Array(prefix.utf8)
     var values = groups
     let rest = checksum(prefix, values + [UInt8](repeating: 0, count: checksumLength)) ^ constant
@@ -24,6 +27,10 @@ package enum Bech32m {
 
   /// The bytes behind `prefix`. The caller has limited the length of `text`.
   package static func decode(prefix: String, _ text: [UInt8]) throws(CardError) -> [UInt8] {
+    try decode(prefix: prefix, text, constant)
+  }
+
+  static func decode(prefix: String, _ text: [UInt8], _ constant: UInt32) throws(CardError) -> [UInt8] {
     let upper = text.contains { 65...90 ~= $0 }
     let lower = text.contains { 97...122 ~= $0 }
     let folded = text.map { 65...90 ~= $0 ? $0 + 32 : $0 }

@@ -1,6 +1,6 @@
 import CSodium
 
-/// SHA-2 and HMAC exactly as standardised, without labels: what the Noise framework and CPace are built from.
+/// SHA-2, HMAC and HKDF exactly as standardised, without labels: what the Noise framework, CPace and age are built from.
 package enum PlainHashes {
   /// SHA-256 of the concatenation of two byte strings.
   package static func sha256(_ first: RawSpan, _ second: RawSpan) throws(SodiumError) -> Digest {
@@ -41,6 +41,13 @@ package enum PlainHashes {
       _ = crypto_auth_hmacsha256_final(&state, output.octets)
     }
     return result
+  }
+
+  /// The first block of HKDF-SHA-256 (RFC 5869), in secret memory (32 bytes).
+  package static func hkdfSHA256(_ material: RawSpan, salt: RawSpan, info: RawSpan) throws(SodiumError) -> SecretBytes {
+    let (nothing, number): ([UInt8], [UInt8]) = ([], [1])
+    let key = try hmacSHA256(key: salt, material, nothing.span.bytes)
+    return try hmacSHA256(key: key.bytes, info, number.span.bytes)
   }
 
   /// SHA-512 of `data`, in secret memory (64 bytes).
