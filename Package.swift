@@ -131,6 +131,7 @@ let package = Package(
     // Floor 3: messages, bytes between peers, and what is kept.
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
     library("Gathering", ["PeerAuth", "Sodium", "WireCodec"]),
+    library("AgePlugin", ["PeerAuth", "Sodium"]),
     library("PeerLink", ["PeerAuth", "LocalNames", "SystemBus", "Concurrency", "CShims", nioCore, nioPosix]),
     library(
       "VaultStore", ["Concurrency", "CShims", "Courier", "ShamirKit", "Sodium", "VaultProtocol", "WireCodec", grdb]),
@@ -195,8 +196,7 @@ let package = Package(
       dependencies: [
         "VaultDaemon", "SecretVault", "VaultGroups", "VaultXMPP", "Grouper", "VaultStore", "VaultProtocol", "Courier",
         "Gathering", "GatheringRoom", "LocalNames", "PeerLink", "PeerAuth", "ShamirKit", "QRCode", "SealedPayload",
-        "CallbackURL", "Sodium", "Concurrency",
-        "CShims", "CVersion", argumentParser, logging,
+        "CallbackURL", "AgePlugin", "Sodium", "Concurrency", "CShims", "CVersion", argumentParser, logging,
       ],
       swiftSettings: settings, linkerSettings: hardened),
     .executableTarget(
@@ -227,6 +227,7 @@ let package = Package(
     tests(of: "ShamirKit", ["Sodium", "WireCodec"]),
     tests(of: "SealedPayload", ["Sodium", "WireCodec"]),
     tests(of: "CallbackURL", ["Sodium"]),
+    tests(of: "AgePlugin", ["PeerAuth", "Sodium"]),
     tests(of: "Concurrency"),
     tests(of: "PeerAuth", ["Concurrency", "Sodium", "TestTime", "WireCodec"], vectors: ["Vectors"]),
     tests(
@@ -297,8 +298,8 @@ let package = Package(
     tests(
       of: "VaultCLI",
       [
-        "Concurrency", "Courier", "PeerAuth", "SealedPayload", "SecretVault", "Sodium", "VaultProtocol", "VaultStore",
-        argumentParser, logging,
+        "Concurrency", "Courier", "PeerAuth", "SealedPayload", "SecretVault", "ShamirKit", "Sodium", "VaultProtocol",
+        "VaultStore", argumentParser, logging,
       ]),
     .testTarget(
       name: "EndToEndTests",

@@ -100,6 +100,14 @@ struct ItemTests {
     expectInPage(try digest.digest().bytes, "digest")
   }
 
+  @Test("the secret half in docs/formats/age.md is that of the key")
+  func secretHalf() throws {
+    let document = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/formats/age.md")
+    let page = try String(contentsOf: document, encoding: .utf8)
+    let secret = try ItemKeys.secretHalf(of: Self.key(), keyID: SecretID(Self.keyID))
+    #expect(page.contains("    \(hexadecimal(secret.withUnsafeBytes { Array($0) }))\n"))
+  }
+
   @Test("whoever has the key opens items of both modes", arguments: [false, true])
   func opening(sealed: Bool) throws {
     #expect(try Self.open(Self.item(sealed: sealed)) == Array("hello".utf8))

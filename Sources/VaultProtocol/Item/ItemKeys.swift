@@ -13,7 +13,7 @@ package enum ItemKeys {
 
   /// The secret half of the key pair that belongs to K: BLAKE2b-256 keyed with K over "vault/item-box/v1" and the id of the
   /// secret. As an X25519 secret any 32 bytes will do (RFC 7748, section 5).
-  static func secretHalf(of key: borrowing SecretBytes, keyID: SecretID) throws(SodiumError) -> SecretBytes {
+  package static func secretHalf(of key: borrowing SecretBytes, keyID: SecretID) throws(SodiumError) -> SecretBytes {
     guard key.count == keyByteCount else { throw .invalidLength(expected: keyByteCount, actual: key.count) }
     var hash = try DomainHash("vault/item-box/v1", key: key.bytes)
     hash.append(keyID.bytes)
