@@ -92,7 +92,8 @@ xmpp-servers:
 
 # The programs that tests start are those that are installed: they begin several times as fast as those built for debugging.
 test: xmpp-servers release server build-tests ## run all tests that need neither a virtual machine nor an hour
-	@scripts/setup redis-cli valgrind strip python3 systemd-analyze
+	@scripts/setup redis-cli valgrind strip python3 systemd-analyze age
+	@scripts/pypi pyrage==1.4.0
 	@scripts/test "$(release_bin)"
 
 test-xmpp: xmpp-servers release server build-tests ## run those tests that talk over real XMPP servers, Prosody and ejabberd, on loopback
@@ -102,7 +103,8 @@ soak: ## run for hours what is too long for every change, or PARTS of it; before
 	@scripts/soak $(PARTS)
 
 test-elsewhere: xmpp-servers release server build-tests ## run all tests as root and as a plain user on a desktop with all that could disturb them, in a container; as root
-	@scripts/setup redis-cli valgrind strip python3
+	@scripts/setup redis-cli valgrind strip python3 age
+	@scripts/pypi pyrage==1.4.0
 	@scripts/test-elsewhere "$(release_bin)"
 	@scripts/test-elsewhere "$(release_bin)" --filter 'ClipboardTests|EditorTests|JSONTests|VaultCLITests|VaultDaemonTests|VaultStoreTests|PeerLinkTests|VaultScanTests|SystemBusTests|RedisTests'
 
@@ -204,7 +206,8 @@ install-server: ## install what `make server` has built, and a systemd unit for 
 
 uninstall: ## remove what install put below PREFIX
 	rm -f "$(DESTDIR)$(bindir)/vault-server" "$(DESTDIR)$(systemunitdir)/vault-server.service"
-	rm -f "$(DESTDIR)$(bindir)/vault" "$(DESTDIR)$(libexecdir)/vault-scan" "$(DESTDIR)$(libexecdir)/vault-net" \
+	rm -f "$(DESTDIR)$(bindir)/vault" "$(DESTDIR)$(bindir)/age-plugin-quorum" "$(DESTDIR)$(mandir)/man1/age-plugin-quorum.1" \
+	  "$(DESTDIR)$(libexecdir)/vault-scan" "$(DESTDIR)$(libexecdir)/vault-net" \
 	  "$(DESTDIR)$(unitdir)/vault.service" \
 	  "$(DESTDIR)$(bashdir)/vault" "$(DESTDIR)$(zshdir)/_vault" "$(DESTDIR)$(fishdir)/vault.fish" \
 	  "$(DESTDIR)$(desktopdir)/vault-url.desktop" "$(DESTDIR)$(mandir)"/man1/vault.1 "$(DESTDIR)$(mandir)"/man1/vault-*.1 \

@@ -3,6 +3,7 @@ import Logging
 import PeerAuth
 import PeerLink
 import SecretVault
+import Sodium
 import VaultDaemon
 import VaultGroups
 import VaultStore
@@ -68,15 +69,28 @@ struct Composition {
 
   /// Opens the vault; asks for a passphrase only if it has one, and if neither an option gives it nor an agent knows it.
   /// Then wipes what is left on the clipboard, unless this is the daemon, which has no desktop and nobody to talk to.
-  func open(_ unlock: UnlockOptions, settlesClipboard: Bool = true, asksAgent: Bool = true) throws -> Vault {
+  func open(
+    _ unlock: UnlockOptions, settlesClipboard: Bool = true, asksAgent: Bool = true,
+    passphrase: (() throws -> SecretBytes)? = nil
+  ) throws -> Vault {
     let console = console
     let agent = asksAgent && unlock.passphrase == .terminal ? agent : nil
     let vault = try Vault.open(
-      at: folders, passphrase: { try unlock.passphrase.existing(console) },
+      at: folders, passphrase: passphrase ?? { try unlock.passphrase.existing(console) },
       stretched: { agent?.passphrase() }, environment: environment)
     letFetchParcels(vault)
     if settlesClipboard { ClipboardRecords(folder: vault.core.clipboardFolder).settle(vault, console) }
     return vault
+  }
+
+  /// Where there is no terminal, the desktop asks, with what was wrong about the answer before.
+  func passphrase(_ unlock: UnlockOptions, complaint: String? = nil) throws -> SecretBytes {
+    guard unlock.passphrase == .terminal, !Terminal.isThere, let pinentry = try Pinentry.installed() else {
+      return try unlock.passphrase.existing(console)
+    }
+    let given = try pinentry.ask("The passphrase of the vault in \(folders.data)", complaint: complaint)
+    guard let given else { throw VaultError(.interrupted, "no passphrase was given") }
+    return given
   }
 
   /// Opens the vault for a daemon that started locked.

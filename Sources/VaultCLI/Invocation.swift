@@ -7,13 +7,20 @@ enum Invocation {
   static let encodingHint =
     "rename the file or folder with letters in UTF-8; the contents of a file can be piped in with -"
 
-  /// The words behind the program's name, as they are meant now: who uses an old name of a command is told the new one.
-  static let line = OldNames.line(Array(CommandLine.arguments.dropFirst()))
+  /// The words behind the program's name, as they are meant now: who uses an old name of a command is told the new one. What
+  /// begins with age's option is the command of its plugin, by whatever name: rage starts what the link age-plugin-quorum
+  /// leads to.
+  static let line: OldNames.Line = {
+    let words = Array(CommandLine.arguments.dropFirst())
+    return words.first?.hasPrefix("--age-plugin") == true
+      ? OldNames.Line(words: [AgePluginCommand.name] + words) : OldNames.line(words)
+  }()
 
-  /// The arguments behind the program's name. One that is not UTF-8 is refused: it could not be handed on as it is.
+  /// The same words. One that is not UTF-8 is refused: it could not be handed on as it is.
   static func arguments() throws -> [String] {
     let count = Int(CommandLine.argc)
-    return try arguments(UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: count).dropFirst().map { $0 })
+    _ = try arguments(UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: count).dropFirst().map { $0 })
+    return line.words
   }
 
   static func arguments(_ strings: [UnsafeMutablePointer<CChar>?]) throws -> [String] {

@@ -52,7 +52,7 @@ enum Main {
   /// The command, if it makes sense and the caller has left open what it needs.
   private static func parse() throws -> any ParsableCommand {
     try RequestArgument.check()
-    let arguments = OldNames.line(try Invocation.arguments()).words
+    let arguments = try Invocation.arguments()
     if let text = FirstScreen.answer(to: arguments) { throw WantedHelp(text: text) }
     try Invocation.checkHelp(arguments)
     let command = try Root.parseAsRoot(arguments)

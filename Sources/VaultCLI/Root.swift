@@ -38,7 +38,7 @@ struct Root: AsyncParsableCommand {
     protocol \(Hello.currentVersion), sessions \(PeerSession.protocolName)
     """
 
-  private static let hidden: [any ParsableCommand.Type] = [ClipboardGuardCommand.self]
+  private static let hidden: [any ParsableCommand.Type] = [ClipboardGuardCommand.self, AgePluginCommand.self]
 
   private static let groups = [
     CommandGroup(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import ShamirKit
 import Testing
 
 @testable import SecretVault
@@ -19,8 +20,11 @@ struct ItemCommandTests {
     byteCount: nil, itemByteCount: 2000, hasPassword: nil, description: "hello", state: .waiting, origin: .sent,
     sender: "Bob", isSealedToPublicHalf: true, receivedAt: Samples.at)
 
+  private static let keyID = SecretID(high: 1, low: 2)
+
   @Test(arguments: [
     "key create family --threshold 2", "key create family --threshold 2 --to Bob --no-labels", "key list",
+    "key recipient family", "key identity family --json", "age-plugin --age-plugin=identity-v1",
     "item add family f", "item add family -", "item add family - --name letters.tar",
     "item add family --photo f.jpg --description words", "item add family f --public", "item list",
     "item list family", "item show x", "item show x -o f", "item show x -o - --offset 5 --length 7",
@@ -35,7 +39,9 @@ struct ItemCommandTests {
   }
 
   @Test(arguments: [
-    "key create family", "key create family --threshold 1", "key create family --threshold 3 --to Bob",
+    "key recipient", "key identity", "age-plugin", "age-plugin --age-plugin=recipient-v1",
+    "age-plugin --age-plugin=identity-v1 --passphrase-fd 0", "key create family", "key create family --threshold 1",
+    "key create family --threshold 3 --to Bob",
     "item add family", "item add family f --photo g", "item add family f --name g", "item show",
     "item show x --offset 5", "item show x -o - --json", "item send x", "item copy x", "item qr x --png f --svg g",
     "encrypt f", "encrypt --key family --json", "decrypt --json", "item export x -o - --json",
@@ -48,7 +54,8 @@ struct ItemCommandTests {
   }
 
   @Test(arguments: [
-    "key create x --threshold 2", "key list", "item add x f", "item list", "item show x", "item export x",
+    "key create x --threshold 2", "key list", "key recipient x", "key identity x", "item add x f", "item list",
+    "item show x", "item export x",
     "item import f", "item accept", "item send x y", "item copy x --to y", "item qr x", "item delete x",
     "encrypt --key x", "decrypt",
   ])
@@ -69,6 +76,7 @@ struct ItemCommandTests {
     #expect(try needed("item add x -") == [STDIN_FILENO])
     #expect(try needed("item show x -o -") == [STDOUT_FILENO])
     #expect(try needed("item import f") == [])
+    #expect(try needed("age-plugin --age-plugin=identity-v1") == [STDIN_FILENO, STDOUT_FILENO])
   }
 
   @Test func jsonHasTheDocumentedKeysInTheirOrder() {
@@ -86,6 +94,12 @@ struct ItemCommandTests {
     #expect(
       key.json.text
         == #"{"key":\#(Samples.held.json.text),"items":3,"newItems":1,"hasPublicHalf":true,"unlocked":false}"#)
+    let recipient = KeyRecipient(id: Self.keyID, name: "family", publicHalf: [UInt8](repeating: 0, count: 32))
+    #expect(
+      recipient.json.text == #"{"id":"\#(Self.keyID)","name":"family","recipient":"\#(recipient.ageText)"}"#)
+    #expect(
+      recipient.json(identity: "AGE").text
+        == #"{"id":"\#(Self.keyID)","name":"family","recipient":"\#(recipient.ageText)","identity":"AGE"}"#)
   }
 
   @Test func tablesSayWhatIsNewAndWhatIsNotKnown() {

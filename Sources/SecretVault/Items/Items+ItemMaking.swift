@@ -144,12 +144,7 @@ extension Items {
     _ record: SecretRecord, usesPublicHalf: Bool, _ access: ItemAccess
   ) async throws -> ItemKeySource {
     guard usesPublicHalf else { return .key(try await itemKey(record, access)) }
-    guard let half = try directory.header(of: record).publicHalf else {
-      throw VaultError(
-        .refused, "the key \(Self.keyName(record)) has no public half: its dealer's program left it out",
-        hint: "leave out --public: then the key is recovered first")
-    }
-    return .publicHalf(half)
+    return .publicHalf(try publicHalf(of: record, instead: "leave out --public: then the key is recovered first"))
   }
 
   private func keep(

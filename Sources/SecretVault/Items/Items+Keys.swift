@@ -116,12 +116,26 @@ extension Items {
       } else {
         try await recover()
       }
+    return try Self.key(in: content, record, header)
+  }
+
+  /// The same if it is unlocked: nobody is asked.
+  func unlockedKey(_ record: SecretRecord) async throws -> SecretBytes? {
+    let header = try directory.header(of: record)
+    let content = try await recovering.unlockedContent(of: record, limit: ItemKeys.keyByteCount) { _ in }
+    guard let content else { return nil }
+    return try Self.key(in: content, record, header)
+  }
+
+  private static func key(
+    in content: borrowing RecoveredContent, _ record: SecretRecord, _ header: SecretHeader
+  ) throws -> SecretBytes {
     guard content.kind == .encryptionKey, content.body.count == ItemKeys.keyByteCount else {
-      throw VaultError(.damaged, "\(Self.keyName(record)) is no encryption key: its dealer made it wrong")
+      throw VaultError(.damaged, "\(keyName(record)) is no encryption key: its dealer made it wrong")
     }
-    do { return try Self.checked(content.body, header) } catch .verificationFailed {
+    do { return try checked(content.body, header) } catch .verificationFailed {
       throw VaultError(
-        .damaged, "the public half of the key \(Self.keyName(record)) is not its own: its dealer made it wrong",
+        .damaged, "the public half of the key \(keyName(record)) is not its own: its dealer made it wrong",
         hint: "what was encrypted to it can't be read with this key; make another one")
     } catch {
       throw VaultError(.other, "no memory is left for the key")

@@ -41,6 +41,16 @@ extension Recovering {
     try directory.resolve(reference).id
   }
 
+  /// The contents of a secret that is unlocked; nil if it isn't. Asks no peer.
+  func unlockedContent(
+    of record: SecretRecord, limit: Int, events: @escaping @Sendable (RecoveryEvent) -> Void
+  ) async throws -> RecoveredContent? {
+    let header = try directory.header(of: record)
+    guard let unlocked = try environment.unlocked.secret(header.id) else { return nil }
+    let summary = try circles.current(directory.summary(record, names: directory.peerNames()), of: record)
+    return try await recover(unlocked, header, summary, .memory(limit: limit), Self.noPassword, events).wholeContent()
+  }
+
   /// Asks no peer.
   func recover(
     _ unlocked: consuming UnlockedSecret, _ header: SecretHeader, _ known: SecretSummary,

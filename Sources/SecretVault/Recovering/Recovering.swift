@@ -43,11 +43,7 @@ package final class Recovering: Room {
     _ reference: String?, limit: Int = RecoveredContent.usualLimit, passwords: @escaping PasswordSource,
     events: @escaping @Sendable (RecoveryEvent) -> Void
   ) async throws -> RecoveredContent {
-    let recovered = try await recover(reference, .memory(limit: limit), passwords, events)
-    let report = recovered.report
-    guard var content = recovered.content else { throw VaultError(.other, "nothing was recovered") }
-    content.report = report
-    return content
+    try await recover(reference, .memory(limit: limit), passwords, events).wholeContent()
   }
 
   /// Recovers to an encrypted spool.

@@ -103,6 +103,14 @@ actor Recovery {
   struct Recovered: ~Copyable, Sendable {
     let report: RecoveryReport
     let content: RecoveredContent?
+
+    /// What was to stay in memory, with the report.
+    consuming func wholeContent() throws -> RecoveredContent {
+      let report = report
+      guard var content = content else { throw VaultError(.other, "nothing was recovered") }
+      content.report = report
+      return content
+    }
   }
 
   func finish() async {

@@ -96,23 +96,15 @@ struct UnlockCommand: AsyncParsableCommand, UnlockingCommand {
     if console.json { try console.result(["vault": list.vaultJSON]) }
   }
 
-  /// Where there is no terminal, the desktop asks.
-  private func passphrase(_ composition: Composition, isFirst: Bool) throws -> SecretBytes {
-    guard unlock.passphrase == .terminal, !Terminal.isThere, let pinentry = try Pinentry.installed() else {
-      return try unlock.passphrase.existing(global.console)
-    }
-    let given = try pinentry.ask(
-      "The passphrase of the vault in \(composition.folders.data)",
-      complaint: isFirst ? nil : "That is not the passphrase.")
-    guard let given else { throw VaultError(.interrupted, "no passphrase was given") }
-    return given
-  }
-
   /// Asks again after a wrong one.
   private func stretched(_ composition: Composition, tries: Int) throws -> SecretBytes? {
     do {
       return try VaultCore.stretchedPassphrase(
-        at: composition.folders, passphrase: { try passphrase(composition, isFirst: tries == Self.tries) })
+        at: composition.folders,
+        passphrase: {
+          try composition.passphrase(
+            unlock, complaint: tries == Self.tries ? nil : "That is not the passphrase.")
+        })
     } catch StoreError.wrongPassphrase where tries > 1 {
       global.console.warning("that is not the passphrase; try again")
     } catch { throw error }

@@ -14,7 +14,10 @@ struct KeyCommand: AsyncParsableCommand {
       Example: vault key create family --threshold 2
                vault item add family letter.txt
       """,
-    subcommands: [KeyListCommand.self, SecretShowCommand.self, KeyCreateCommand.self],
+    subcommands: [
+      KeyListCommand.self, SecretShowCommand.self, KeyCreateCommand.self, KeyRecipientCommand.self,
+      KeyIdentityCommand.self,
+    ],
     defaultSubcommand: KeyListCommand.self)
 }
 
