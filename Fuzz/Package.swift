@@ -44,6 +44,7 @@ let package = Package(
     library("PeerAuth", ["Concurrency", "Sodium", "WireCodec"]),
     library("Gathering", ["PeerAuth", "Sodium", "WireCodec"]),
     library("CallbackURL", ["Sodium"]),
+    library("AgePlugin", ["PeerAuth", "Sodium"]),
     library("VaultProtocol", ["PeerAuth", "SealedPayload", "ShamirKit", "Sodium", "WireCodec"]),
     library(
       "VaultStore", ["Concurrency", "CShims", "Courier", "ShamirKit", "Sodium", "VaultProtocol", "WireCodec", grdb]),
@@ -84,7 +85,8 @@ let package = Package(
       name: "VaultFuzz",
       dependencies: [
         "VaultCLI", "VaultDaemon", "VaultScan", "SecretVault", "VaultStore", "VaultProtocol", "PeerAuth", "Gathering",
-        "SealedPayload", "ShamirKit", "CallbackURL", "Courier", "Grouper", "GroupLink", "HTTPRequests", "NetLink",
+        "SealedPayload", "ShamirKit", "CallbackURL", "AgePlugin", "Courier", "Grouper", "GroupLink", "HTTPRequests",
+        "NetLink",
         "VaultGroups", "VaultXMPP", "XMPPLink", "XMPPRequests", "LocalNames", "PeerLink", "ShareServer", "SystemBus",
         "Sodium", "WireCodec", "CPNG", "CJPEG", "CFuzzer", grdb,
       ],

@@ -33,7 +33,8 @@ struct FuzzTarget: Sendable {
     CardTargets.all, HeaderTargets.all, MessageTargets.all, ShareTargets.all, LifecycleTargets.all,
     FragmentTargets.all, SessionTargets.all, PayloadTargets.all, ItemTargets.all, ParcelTargets.all, StoreTargets.all,
     RowTargets.all,
-    StateTargets.all, TextTargets.all, URLTargets.all, LocalTargets.all, BluetoothTargets.all, ServerTargets.all,
+    StateTargets.all, TextTargets.all, URLTargets.all, AgeTargets.all, LocalTargets.all, BluetoothTargets.all,
+    ServerTargets.all,
     AnswerTargets.all, GatheringTargets.all, GroupTargets.all, ChatTargets.all, NetTargets.all, PictureTargets.all,
   ]
 }

@@ -10,7 +10,7 @@ struct Sample {
     try CardSamples.all() + ProtocolSamples.all() + LifecycleSamples.all() + SessionSamples.all() + PayloadSamples.all()
       + ItemSamples.all()
       + ParcelSamples.all() + MeetingSamples.all() + StoreSamples.all() + StateSamples.all() + TextSamples.all()
-      + URLSamples.all()
+      + URLSamples.all() + AgeSamples.all()
       + LocalSamples.all()
       + BluetoothSamples.all()
       + ServerSamples.all() + AnswerSamples.all() + GatheringSamples.all() + GroupSamples.all() + PictureSamples.all()
