@@ -10,17 +10,18 @@ enum Invocation {
   /// The words behind the program's name, as they are meant now: who uses an old name of a command is told the new one. What
   /// begins with age's option is the command of its plugin, by whatever name: rage starts what the link age-plugin-quorum
   /// leads to.
-  static let line: OldNames.Line = {
-    let words = Array(CommandLine.arguments.dropFirst())
-    return words.first?.hasPrefix("--age-plugin") == true
+  static let line = meant(Array(CommandLine.arguments.dropFirst()))
+
+  private static func meant(_ words: [String]) -> OldNames.Line {
+    words.first?.hasPrefix("--age-plugin") == true
       ? OldNames.Line(words: [AgePluginCommand.name] + words) : OldNames.line(words)
-  }()
+  }
 
   /// The same words. One that is not UTF-8 is refused: it could not be handed on as it is.
   static func arguments() throws -> [String] {
     let count = Int(CommandLine.argc)
-    _ = try arguments(UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: count).dropFirst().map { $0 })
-    return line.words
+    let words = try arguments(UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: count).dropFirst().map { $0 })
+    return meant(words).words
   }
 
   static func arguments(_ strings: [UnsafeMutablePointer<CChar>?]) throws -> [String] {
