@@ -16,4 +16,11 @@ package enum WaitingThread {
     }
     return try outcome.get()
   }
+
+  /// The same for work that may go on for ever, and would hold others up; nil if there is no thread for it.
+  package static func runAlone<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value? {
+    await withCheckedContinuation { continuation in
+      if !BackgroundThread.start({ continuation.resume(returning: body()) }) { continuation.resume(returning: nil) }
+    }
+  }
 }

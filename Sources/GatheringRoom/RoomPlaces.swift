@@ -19,12 +19,12 @@ package enum RoomPlaces {
   /// Offers an opening until `stop`, by a thread of its own; why it can't be, or not any more.
   package static func offer(_ number: UInt16, port: UInt16, until stop: StopSignal) async -> LocalNamesError? {
     let offer = LocalOffer(port: port, texts: texts(number))
-    return await WaitingThread.run { () -> LocalNamesError? in
+    return await WaitingThread.runAlone { () -> LocalNamesError? in
       do throws(LocalNamesError) {
         try LocalWay.find().run(offer, type: service, until: stop, ready: {}, heard: { _ in })
         return nil
       } catch { return error }
-    }
+    } ?? .failed("no thread is left")
   }
 
   /// Places where openings with this number are offered, until `stop`. The

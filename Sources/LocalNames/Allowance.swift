@@ -22,4 +22,12 @@ package struct Allowance: Hashable, Sendable {
     left -= 60_000
     return true
   }
+
+  /// What was done once was right, and counts no more.
+  package mutating func giveBack() { left = min(left + 60_000, limit) }
+
+  /// When it may be done once more at the earliest.
+  func nextMoment(after now: Int64) -> Int64 {
+    left >= 60_000 ? now : now + (60_000 - left + perMinute - 1) / perMinute
+  }
 }

@@ -1,11 +1,17 @@
 import Glibc
 import SystemBus
 
-/// The offers that Avahi tells of, each of which it has to be asked about. Only so many are known, and asked about at a time: others are
-/// passed over until some have gone.
+/// The offers that Avahi tells of, each of which it has to be asked about. Only so many are known, and asked about at a time and in a minute.
+/// Where there are too many, one goes that tells nothing, else one of which nothing is known yet, by lot: so whoever makes up a
+/// thousand names keeps nobody out for good, and costs little.
 struct AvahiItems {
   static let limit = 256
   static let atOnce = 8
+  /// Questions to Avahi, of whatever offers.
+  static let questionsAtOnce = 64
+  static let questionsPerMinute = 60
+  /// Milliseconds before one is asked about again that couldn't be told of.
+  static let pause: Int64 = 60_000
 
   /// An offer that was named.
   struct Item: Hashable {
@@ -21,43 +27,74 @@ struct AvahiItems {
     /// By which object Avahi is asked.
     case asked(String)
     case known(LocalSighting.Key)
-    case failed
+    /// When.
+    case failed(Int64)
+
+    var isWaiting: Bool { if case .waiting = self { true } else { false } }
+    var isAsked: Bool { if case .asked = self { true } else { false } }
   }
 
   private let type: String
   private var items: [Item: State] = [:]
-  /// Those that are waiting, in order.
-  private var queue: [Item] = []
+  private var allowance = Allowance(atOnce: questionsAtOnce, perMinute: questionsPerMinute)
 
   init(type: LocalServiceType) { self.type = type.text }
 
   var count: Int { items.count }
 
-  private var asked: Int { items.values.count { if case .asked = $0 { true } else { false } } }
+  private func isDue(_ state: State, at now: Int64) -> Bool {
+    switch state {
+    case .waiting: true
+    case .failed(let time): now - time >= Self.pause
+    case .asked, .known: false
+    }
+  }
 
-  /// Who is to be asked about now.
-  mutating func begin() -> [Item] {
-    let count = min(Self.atOnce - asked, queue.count)
-    guard count > 0 else { return [] }
-    defer { queue.removeFirst(count) }
-    return Array(queue.prefix(count))
+  /// Who is to be asked about now, by lot.
+  mutating func begin(at now: Int64) -> [Item] {
+    let room = Self.atOnce - items.values.count(where: \.isAsked)
+    guard room > 0 else { return [] }
+    return items.filter { isDue($0.value, at: now) }.keys.shuffled().prefix(room).filter { _ in allowance.take(at: now)
+    }
+  }
+
+  /// When it is to be looked again whether somebody is to be asked about, if nothing is heard before; nil where nothing waits.
+  func nextMoment(after now: Int64) -> Int64? {
+    guard items.values.count(where: \.isAsked) < Self.atOnce else { return nil }
+    let moments = items.values.compactMap { state -> Int64? in
+      switch state {
+      case .waiting: now
+      case .failed(let time): time + Self.pause
+      case .asked, .known: nil
+      }
+    }
+    return moments.min().map { max($0, allowance.nextMoment(after: now), now + 1) }
   }
 
   mutating func began(_ item: Item, at path: String) { if items[item] != nil { items[item] = .asked(path) } }
-  mutating func failed(_ item: Item) { if items[item] != nil { items[item] = .failed } }
+  mutating func failed(_ item: Item, at now: Int64) { if items[item] != nil { items[item] = .failed(now) } }
+
+  /// Makes room for one more; whose place that was is told if it was known. Those that are being asked about stay.
+  private mutating func makeRoom() -> [LocalEvent] {
+    func any(_ isMeant: (State) -> Bool) -> Item? { items.filter { isMeant($0.value) }.keys.randomElement() }
+    let tellsNothing = any { if case .failed = $0 { true } else { false } }
+    guard let item = tellsNothing ?? any(\.isWaiting) ?? any({ !$0.isAsked }) else { return [] }
+    guard case .known(let key)? = items.removeValue(forKey: item) else { return [] }
+    return [.gone(key)]
+  }
 
   /// What a signal of Avahi's says, and the object that isn't needed any more.
-  mutating func take(_ signal: BusMessage, browser: String) -> (events: [LocalEvent], over: String?) {
+  mutating func take(
+    _ signal: BusMessage, browser: String, at now: Int64
+  ) -> (events: [LocalEvent], over: String?) {
     switch (signal.interface, signal.member) {
     case ("org.freedesktop.Avahi.ServiceBrowser", "ItemNew") where signal.path == browser:
-      if let item = item(signal), items[item] == nil, items.count < Self.limit {
-        items[item] = .waiting
-        queue.append(item)
-      }
-      return ([], nil)
+      guard let item = item(signal), items[item] == nil else { return ([], nil) }
+      let events = items.count < Self.limit ? [] : makeRoom()
+      items[item] = .waiting
+      return (events, nil)
     case ("org.freedesktop.Avahi.ServiceBrowser", "ItemRemove") where signal.path == browser:
       guard let item = item(signal), let state = items.removeValue(forKey: item) else { return ([], nil) }
-      queue.removeAll { $0 == item }
       switch state {
       case .known(let key): return ([.gone(key)], nil)
       case .asked(let path): return ([], path)
@@ -66,7 +103,7 @@ struct AvahiItems {
     case ("org.freedesktop.Avahi.ServiceResolver", let member):
       guard let path = signal.path, let item = self.item(askedBy: path) else { return ([], nil) }
       guard member == "Found", let sighting = sighting(signal, item) else {
-        items[item] = .failed
+        items[item] = .failed(now)
         return ([], path)
       }
       items[item] = .known(sighting.key)

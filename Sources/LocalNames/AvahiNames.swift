@@ -37,23 +37,27 @@ package struct AvahiNames: LocalNames {
     ready()
     var items = AvahiItems(type: type)
     while !stop.isRaised() {
-      for item in items.begin() {
+      let now = Monotonic.milliseconds()
+      for item in items.begin(at: now) {
         // It may have gone meanwhile.
         guard let resolver = try resolver(item, &connection) else {
-          items.failed(item)
+          items.failed(item, at: now)
           continue
         }
         items.began(item, at: resolver)
       }
       let signal: BusMessage?
-      do throws(BusConnection.Failure) { signal = try connection.nextSignal(orInput: stop.descriptor) } catch {
+      do throws(BusConnection.Failure) {
+        signal = try connection.nextSignal(
+          orInput: stop.descriptor, until: items.nextMoment(after: Monotonic.milliseconds()) ?? .max)
+      } catch {
         throw .serviceGone
       }
       guard let signal else { continue }
       try check(signal, owner, group)
       // The bus checks whom a signal says to come from, but one to this connection alone comes from anybody.
       guard signal.sender == owner else { continue }
-      let (events, over) = items.take(signal, browser: browser)
+      let (events, over) = items.take(signal, browser: browser, at: Monotonic.milliseconds())
       for event in events { heard(event) }
       if let over { try call("Free", of: Self.service + ".ServiceResolver", at: over, [], &connection) }
     }

@@ -204,7 +204,10 @@ final class ConnectionRegister: Sendable {
       withUnsafeBytes(of: address.address.sin6_addr) { bytes in
         // ::ffff:a.b.c.d is an IPv4 address on a socket for both.
         let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff
-        return isMapped ? Array(bytes[12...]) : Array(bytes[..<8])
+        if isMapped { return Array(bytes[12...]) }
+        // On a link everybody has an address of fe80::/64 (RFC 4291, section 2.5.6): who is one of them isn't all of them.
+        let isOfLink = bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80
+        return isOfLink ? Array(bytes) : Array(bytes[..<8])
       }
     default: []
     }

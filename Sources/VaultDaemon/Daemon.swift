@@ -33,6 +33,8 @@ package final class Daemon: Sendable {
     announce: @escaping @Sendable (String?) throws -> Void
   ) {
     self.log = log
+    // Whoever asks before it has begun to look begins nothing of its own.
+    dialler.attend()
     let services: [any Service] = [
       DaemonTask { await vault.sharing.runOutbox() },
       DaemonTask { await vault.checking.runDrills() },

@@ -193,6 +193,12 @@ struct ConsentTests {
         daemon.written.components(separatedBy: "listening on \(alice.address)\n").count == 3
       }
       #expect(try await bob.run("peer", "ping", "alice").status == 0)
+      // Where somebody else listens, nobody is answered, and nobody is told that he is.
+      try await alice.succeed("settings", "set", "listen", bob.address)
+      try await bench.wait(for: "the daemon to find the place taken") {
+        daemon.written.components(separatedBy: "not listening\n").count == 3
+      }
+      #expect(try await alice.succeed("status", "--json").json()["daemon"]["listening"].strings.isEmpty)
       bench.expectEnd(of: daemon)
       daemon.signal(SIGTERM)
       #expect(try await daemon.end(within: 90).status == 0)

@@ -127,29 +127,47 @@ struct AvahiNamesTests {
   }
 
   @Test("of a crowd only so many are known, and asked about at a time")
-  func crowd() {
+  func crowd() throws {
     var items = AvahiItems(type: LocalServiceType("vault-test"))
     func signal(_ member: String, _ name: String, type: String = "_vault-test._tcp", family: Int32 = 0) -> BusMessage {
       BusMessage(
         kind: .signal, serial: 1, path: AvahiBus.browser, interface: Self.browsing, member: member,
         sender: AvahiBus.owner, body: Self.item(name, type: type, family: family))
     }
-    for number in 0..<1000 { _ = items.take(signal("ItemNew", "\(number)"), browser: AvahiBus.browser) }
+    func take(_ signal: BusMessage, at now: Int64 = 0) -> (events: [LocalEvent], over: String?) {
+      items.take(signal, browser: AvahiBus.browser, at: now)
+    }
+    for number in 0..<1000 { _ = take(signal("ItemNew", "\(number)")) }
     #expect(items.count == AvahiItems.limit)
-    let asked = items.begin()
+    let asked = items.begin(at: 0)
     #expect(asked.count == AvahiItems.atOnce)
     for (number, item) in asked.enumerated() { items.began(item, at: "/\(number)") }
-    #expect(items.begin().isEmpty)
-    let (events, over) = items.take(signal("ItemRemove", asked[0].name), browser: AvahiBus.browser)
+    #expect(items.begin(at: 0).isEmpty)
+    let (events, over) = take(signal("ItemRemove", asked[0].name))
     #expect(events.isEmpty)
     #expect(over == "/0")
-    #expect(items.begin().count == 1)
+    #expect(items.begin(at: 0).count == 1)
+    // Who comes later isn't kept out by those who are there, and one that is asked about stays.
+    for number in 1000..<2000 { _ = take(signal("ItemNew", "\(number)")) }
+    #expect(items.count == AvahiItems.limit)
+    #expect(take(signal("ItemRemove", asked[1].name)).over == "/1")
+    // Nobody has Avahi asked more than so often, and what it couldn't tell of is asked about again after a minute.
+    var questions = 9
+    for moment in stride(from: Int64(0), to: 600_000, by: 100) {
+      for item in items.begin(at: moment) {
+        questions += 1
+        items.failed(item, at: moment)
+      }
+    }
+    #expect(questions <= AvahiItems.questionsAtOnce + 10 * AvahiItems.questionsPerMinute)
+    #expect(questions > AvahiItems.limit)
+    #expect(try #require(items.nextMoment(after: 600_000)) > 600_000)
     // What isn't asked for.
     var others = AvahiItems(type: LocalServiceType("vault-test"))
-    _ = others.take(signal("ItemNew", "a", type: "_ssh._tcp"), browser: AvahiBus.browser)
-    _ = others.take(signal("ItemNew", "a", family: 2), browser: AvahiBus.browser)
-    _ = others.take(signal("ItemNew", ""), browser: AvahiBus.browser)
-    _ = others.take(signal("ItemNew", "a"), browser: "/another")
+    _ = others.take(signal("ItemNew", "a", type: "_ssh._tcp"), browser: AvahiBus.browser, at: 0)
+    _ = others.take(signal("ItemNew", "a", family: 2), browser: AvahiBus.browser, at: 0)
+    _ = others.take(signal("ItemNew", ""), browser: AvahiBus.browser, at: 0)
+    _ = others.take(signal("ItemNew", "a"), browser: "/another", at: 0)
     #expect(others.count == 0)
   }
 }

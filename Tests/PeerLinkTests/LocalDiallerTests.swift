@@ -112,7 +112,8 @@ struct LocalDiallerTests {
     #expect(room.places(of: [tag], at: 0).count == LocalRoom.placeLimit)
     var calls = 0
     for moment in stride(from: Int64(0), to: 600_000, by: 500) {
-      for place in room.places(of: [tag], at: moment) where room.beginCall(place.key.address, at: moment) { calls += 1 }
+      for place in room.places(of: [tag], at: moment)
+      where room.beginCall(place.key.address, place.port, at: moment) { calls += 1 }
     }
     #expect(calls <= LocalRoom.callsAtOnce + 10 * LocalRoom.callsPerMinute)
     #expect(calls > LocalRoom.callsPerMinute)
@@ -125,15 +126,30 @@ struct LocalDiallerTests {
     let (one, other) = (Self.sighting(tag, 1), Self.sighting(tag, 2))
     for sighting in [one, other] {
       room.note(.heard(sighting))
-      #expect(room.beginCall(sighting.key.address, at: 0))
+      #expect(room.beginCall(sighting.key.address, sighting.port, at: 0))
     }
     #expect(room.places(of: [tag], at: 1).isEmpty)
-    room.reached(one.key.address)
+    room.reached(one.key.address, one.port)
     let found = room.places(of: [tag], at: 59_999)
     #expect(found.map(\.key) == [one.key])
     // Of what else was said nothing is kept.
     #expect(found.allSatisfy { $0.texts.isEmpty })
     #expect(room.places(of: [tag], at: 60_000).count == 2)
+  }
+
+  @Test("calls that lead to peers aren't counted, and another port of the same address is another place")
+  func reached() throws {
+    let tag = try Self.key().tag(at: Self.hour)
+    let room = LocalRoom()
+    let (one, other) = (Self.sighting(tag, 1, port: 1), Self.sighting(tag, 1, label: "other", port: 2))
+    for sighting in [one, other] { room.note(.heard(sighting)) }
+    for moment in Int64(0)..<100 {
+      #expect(room.beginCall(one.key.address, one.port, at: moment))
+      #expect(room.places(of: [tag], at: moment).map(\.port) == [2])
+      room.reached(one.key.address, one.port)
+    }
+    for _ in 0..<LocalRoom.callsAtOnce { #expect(room.beginCall(one.key.address, one.port, at: 100)) }
+    #expect(!room.beginCall(one.key.address, one.port, at: 100))
   }
 
   @Test("a program begins to look with the first question, and is led to where the tag was heard")

@@ -80,12 +80,12 @@ package final class LocalDialler: Sendable {
     return LocalPlace(
       Self.text(address, sighting.port),
       connect: { [room, monotonic, dial] () async throws(TransportError) in
-        guard room.beginCall(address, at: monotonic()) else {
+        guard room.beginCall(address, sighting.port, at: monotonic()) else {
           throw .unreachable("too many calls on this network within a minute")
         }
         return try await dial(address, sighting.port)
       },
-      reached: { [room] in room.reached(address) })
+      reached: { [room] in room.reached(address, sighting.port) })
   }
 
   static func text(_ address: LocalAddress, _ port: UInt16) -> String {

@@ -16,6 +16,12 @@ package final class LocalRoom: Sendable {
   /// Milliseconds for which a place is left alone after a call that led to no session.
   static let doubt: Int64 = 60_000
 
+  /// Several people may sit behind one address, at ports of their own.
+  private struct Spot: Hashable {
+    let address: LocalAddress
+    let port: UInt16
+  }
+
   private struct Place {
     var sighting: LocalSighting
     let tag: BeaconTag
@@ -25,7 +31,7 @@ package final class LocalRoom: Sendable {
   private struct State {
     var places: [LocalSighting.Key: Place] = [:]
     var count: UInt64 = 0
-    var calledAt: [LocalAddress: Int64] = [:]
+    var calledAt: [Spot: Int64] = [:]
     var allowance = Allowance(atOnce: LocalRoom.callsAtOnce, perMinute: LocalRoom.callsPerMinute)
   }
 
@@ -68,7 +74,9 @@ package final class LocalRoom: Sendable {
     let all = state.withLock { state in
       state.places.values.filter { place in
         guard tags.contains(place.tag) else { return false }
-        return state.calledAt[place.sighting.key.address].map { now - $0 >= Self.doubt } ?? true
+        return state.calledAt[Spot(address: place.sighting.key.address, port: place.sighting.port)].map {
+          now - $0 >= Self.doubt
+        } ?? true
       }
     }
     var found: [LocalSighting] = []
@@ -82,15 +90,19 @@ package final class LocalRoom: Sendable {
   }
 
   /// Whether a place may be called. It is doubted from then on.
-  func beginCall(_ address: LocalAddress, at now: Int64) -> Bool {
+  func beginCall(_ address: LocalAddress, _ port: UInt16, at now: Int64) -> Bool {
     state.withLock { state in
       state.calledAt = state.calledAt.filter { now - $0.value < Self.doubt }
       guard state.allowance.take(at: now) else { return false }
-      state.calledAt[address] = now
+      state.calledAt[Spot(address: address, port: port)] = now
       return true
     }
   }
 
-  /// The peer was there.
-  func reached(_ address: LocalAddress) { state.withLock { $0.calledAt[address] = nil } }
+  /// The peer was there: a call that led to it is none of those that are counted.
+  func reached(_ address: LocalAddress, _ port: UInt16) {
+    state.withLock { state in
+      if state.calledAt.removeValue(forKey: Spot(address: address, port: port)) != nil { state.allowance.giveBack() }
+    }
+  }
 }

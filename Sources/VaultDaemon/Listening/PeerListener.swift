@@ -42,6 +42,8 @@ struct PeerListener: Service {
         try await serve(target, limits, isFirst: false)
       } catch {
         let words = VaultError(error).reason
+        // Whoever offers this device on the network offers it no more.
+        try? tell(nil, isFirst: false)
         log.error("\(words); nobody is answered until that is possible, or the setting listen changes")
         try? await vault.core.wait(since: seen, of: vault.core.settingsPulse)
       }

@@ -27,7 +27,6 @@ struct LocalListener: Service {
   }
 
   func run() async throws {
-    dialler.attend()
     await cancelWhenGracefulShutdown {
       let told = Told(log)
       while !Task.isCancelled {
@@ -60,12 +59,12 @@ struct LocalListener: Service {
     let offer = wish.tag.map { LocalOffer(port: wish.port, texts: LocalTag.texts($0)) }
     return await withTaskGroup(of: LocalNamesError?.self) { group in
       group.addTask {
-        await WaitingThread.run { [dialler] () -> LocalNamesError? in
+        await WaitingThread.runAlone { [dialler] () -> LocalNamesError? in
           do throws(LocalNamesError) {
             try dialler.look(offer: offer, until: stop) { told.say(isFound: offer != nil, by: $0) }
             return nil
           } catch { return error }
-        }
+        } ?? .failed("no thread is left")
       }
       group.addTask {
         while !Task.isCancelled, vault.core.usesLocalNetwork, self.wish() == wish {
