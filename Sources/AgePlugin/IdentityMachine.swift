@@ -31,8 +31,7 @@ package struct IdentityMachine: Sendable {
   private struct File {
     let number: Int
     var stanzaCount = 0
-    /// With their places among all stanzas of the file.
-    var stanzas: [(place: Int, stanza: X25519Stanza)] = []
+    var stanzas: [X25519Stanza] = []
     var isOver = false
   }
 
@@ -53,7 +52,7 @@ package struct IdentityMachine: Sendable {
   private var plan: [Work] = []
   /// By the index of the identity.
   private var questions: [Int: PluginCommand] = [:]
-  /// Of identities: they matter only if some file stays closed.
+  /// What is told of identities if some file stays closed: as messages, for after an error a client tries no other identity.
   private var failures: [PluginCommand] = []
 
   package init() {}
@@ -81,9 +80,8 @@ package struct IdentityMachine: Sendable {
     case (.find(let index), .needsPeople(let question, let yes, let no)):
       questions[index] = .confirm(question, yes: yes, no: no)
       plan.append(.confirm(index))
-    case (.find(let index), .failed(let reason)), (.ask(let index), .failed(let reason)),
-      (.confirm(let index), .failed(let reason)):
-      failures.append(.faultOfIdentity(index, reason))
+    case (_, .failed(let reason)):
+      failures.append(.message(reason))
     case (.ask, .needsPeople), (.confirm, .needsPeople): break
     }
     advance()
@@ -120,7 +118,7 @@ package struct IdentityMachine: Sendable {
     guard arguments[1] == X25519Stanza.tag else { return }
     stanzaCount += 1
     guard stanzaCount <= Self.stanzaLimit else { throw .tooMuch("the number of stanzas") }
-    do { files[last].stanzas.append((place, try X25519Stanza(arguments.dropFirst(2), body: body))) } catch {
+    do { files[last].stanzas.append(try X25519Stanza(arguments.dropFirst(2), body: body)) } catch {
       queue.append(.faultOfStanza(file: number, stanza: place, error.words))
       files[last].isOver = true
     }
@@ -177,10 +175,8 @@ package struct IdentityMachine: Sendable {
     case ("ok", _): break
     default:
       failures.append(
-        .faultOfIdentity(
-          index,
-          "nobody was asked for shares: that takes somebody's yes, and this program can't ask for it. "
-            + "Unlock the key before, with `vault unlock`"))
+        .message(
+          "nobody was asked for shares: nobody has said yes. Say yes, or unlock the key before, with `vault unlock`"))
     }
   }
 
@@ -188,14 +184,9 @@ package struct IdentityMachine: Sendable {
     _ index: Int, _ secret: borrowing SecretBytes, _ recipient: [UInt8]
   ) throws(SodiumError) {
     let number = files[index].number
-    for (place, stanza) in files[index].stanzas {
-      do throws(SodiumError) {
-        guard let key = try stanza.fileKey(secret, recipient: recipient) else { continue }
-        queue.append(.fileKey(file: number, FileKey(key)))
-      } catch .smallOrderKey {
-        let words = AgeError.malformed("the share of an X25519 stanza").words
-        queue.append(.faultOfStanza(file: number, stanza: place, words))
-      }
+    for stanza in files[index].stanzas {
+      guard let key = try stanza.fileKey(secret, recipient: recipient) else { continue }
+      queue.append(.fileKey(file: number, FileKey(key)))
       files[index].isOver = true
       return
     }

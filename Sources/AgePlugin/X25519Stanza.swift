@@ -19,11 +19,17 @@ package struct X25519Stanza: Hashable, Sendable {
     guard body.count == Self.fileKeyByteCount + ChaChaPoly.overhead else {
       throw .malformed("the body of an X25519 stanza")
     }
+    // A share of small order is for nobody: that is told before anybody is asked for a key.
+    do throws(SodiumError) {
+      _ = try X25519.sharedSecret(SecretBytes(zeros: X25519.keyByteCount), with: share)
+    } catch .smallOrderKey {
+      throw .malformed("the share of an X25519 stanza")
+    } catch {}
     self.share = share
     self.body = body
   }
 
-  /// Nil if it is for another recipient. Throws ``SodiumError/smallOrderKey`` for a share that leads to zero with every key.
+  /// Nil if it is for another recipient.
   package func fileKey(
     _ secret: borrowing SecretBytes, recipient: [UInt8]
   ) throws(SodiumError) -> SecretBytes? {

@@ -98,7 +98,7 @@ struct IdentityMachineTests {
     let run = try play(
       [identity(Self.first), Example.document.stanza()], [Self.first: .withPeople(.document)],
       answers: AgeStanza(answer))
-    #expect(run.said.count == 2 && run.said.last?.hasPrefix("identity 0: nobody was asked") == true)
+    #expect(run.said.count == 2 && run.said.last?.hasPrefix("message nobody was asked") == true)
     #expect(run.sought == [1])
   }
 
@@ -161,11 +161,15 @@ struct IdentityMachineTests {
     #expect(run.sought == [1, -1])
   }
 
-  @Test func `why a key isn't there is said with its identity, unless another has opened the file`() throws {
+  @Test
+  func
+    `why a key isn't there is said, unless another has opened the file, and the client goes on to its other identities`()
+    throws
+  {
     let run = try play([identity(Self.first), Example.document.stanza()])
-    #expect(run.said == ["identity 0: no key 1"])
+    #expect(run.said == ["message no key 1"])
     let late = try play([identity(Self.first), Example.document.stanza()], [Self.first: .gone])
-    #expect(late.said == ["confirm ask?", "identity 0: too few"])
+    #expect(late.said == ["confirm ask?", "message too few"])
     let opened = try play(
       [identity(Self.first), identity(Self.second), Example.document.stanza()],
       [Self.second: .unlocked(.document)])
@@ -190,13 +194,17 @@ struct IdentityMachineTests {
     #expect(run.said == ["stanza 1 2", "key 0", "key 2"])
   }
 
-  @Test func `a share that leads to zero is told in the same way`() throws {
+  @Test func `a share that leads to zero is told in the same way, wherever it stands, and before anybody is asked`()
+    throws
+  {
     let zero = AgeStanza(
       "recipient-stanza", ["0", "X25519", String(repeating: "A", count: 43)], body: Example.document.bodyBytes)
     let other = AgeStanza("recipient-stanza", ["0", "scrypt", "x"])
     let run = try play(
       [identity(Self.first), other, zero, Example.document.stanza()], [Self.first: .unlocked(.document)])
-    #expect(run.said == ["stanza 0 1"] && run.keys.isEmpty)
+    #expect(run.said == ["stanza 0 1"] && run.keys.isEmpty && run.sought.isEmpty)
+    let late = try play([identity(Self.first), Example.document.stanza(), zero], [Self.first: .withPeople(.document)])
+    #expect(late.said == ["stanza 0 1"] && late.keys.isEmpty && late.sought.isEmpty)
   }
 
   @Test func `what the machine doesn't know is passed over`() throws {

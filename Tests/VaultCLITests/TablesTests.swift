@@ -204,4 +204,15 @@ struct TablesTests {
     let line = LineLogHandler.line(at: 0, .info, "share received\n", ["peer": "Bob\u{1B}", "at": "x"])
     #expect(line == "1970-01-01T00:00:00.000Z info: share received\\n at=x peer=Bob\\u{1b}")
   }
+
+  @Test("it is said how peers reach this device, and what to do where they can't") func reach() throws {
+    func line(_ addresses: [String] = [], _ isLocal: Bool = false, _ groups: [String] = []) throws -> String {
+      ReachText.line(
+        addresses: try addresses.map { try PeerAddress(parsing: $0) }, isLocal: isLocal, isNearby: false, account: nil,
+        groups: groups)
+    }
+    #expect(try line(["alice.example.org:4721"], true).hasSuffix("at alice.example.org:4721; on the same network"))
+    #expect(try line([], false, ["family", "chess"]).hasSuffix("by the groups family, chess"))
+    #expect(try line().hasPrefix("no peer can reach this device yet: 'vault settings set lan on'"))
+  }
 }

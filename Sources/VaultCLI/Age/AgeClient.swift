@@ -13,12 +13,14 @@ final class AgeClient: Sendable {
   /// Returns what it answers. Callers of several threads wait for one another.
   func ask(_ command: PluginCommand) throws -> AgeStanza {
     try reader.withLock { reader in
-      try tell(command)
+      try Self.write(command)
       return try Self.next(&reader)
     }
   }
 
-  func tell(_ command: PluginCommand) throws {
+  func tell(_ command: PluginCommand) throws { try reader.withLock { _ in try Self.write(command) } }
+
+  private static func write(_ command: PluginCommand) throws {
     let text = try command.text()
     try Console.write(text.bytes, to: STDOUT_FILENO)
   }

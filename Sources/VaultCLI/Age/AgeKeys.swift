@@ -23,7 +23,9 @@ final class AgeKeys {
     guard mayAsk else { return try await items.unlockedSecretHalf(of: id) }
     let client = client
     let access = ItemAccess(recovering: { event in
-      if let words = Self.words(of: event) { _ = try? client.ask(.message(Printable.escape(words))) }
+      guard let words = Self.words(of: event) else { return }
+      // Nobody is asked for a program that has ended.
+      do { _ = try client.ask(.message(Printable.escape(words))) } catch { Interruption.end() }
     })
     return try await items.secretHalf(of: id, access)
   }
@@ -31,7 +33,8 @@ final class AgeKeys {
   /// What the client's user is asked before people are.
   func question(_ identity: QuorumIdentity) throws -> IdentityMachine.Absence {
     let key = try vault().items.recoverableKey(SecretID(identity.keyID))
-    let name = Printable.quoted(key.description ?? String(key.id.prefix(12)))
+    let name = [key.description.map { Printable.quoted($0) }, String(key.id.prefix(8))].compactMap(\.self).joined(
+      separator: " ")
     return .needsPeople(
       question: "This file may be for the key \(name) or for somebody else: it doesn't say. "
         + "Ask the holders? \(key.threshold) of \(key.shareCount) shares are needed.",
@@ -46,7 +49,12 @@ final class AgeKeys {
     do {
       let composition = try Composition(global)
       let vault = try composition.open(unlock, settlesClipboard: false) { [unlock, client] in
-        _ = try client.ask(.message("the vault is locked: its passphrase is needed"))
+        let answer = try client.ask(
+          .confirm(
+            "The vault is locked, and this file may be for one of its keys. Unlock it?", yes: "unlock", no: "leave it"))
+        guard answer.tag == "ok", answer.arguments == ["yes"] else {
+          throw VaultError(.wrongPassphrase, "the vault is locked; unlock it before, with `vault unlock`")
+        }
         return try composition.passphrase(unlock)
       }
       opened = .success((vault, composition))

@@ -55,13 +55,14 @@ struct IdentityCommand: AsyncParsableCommand, UnlockingCommand {
     }
     let vault = try composition.open(unlock)
     defer { composition.finish(vault) }
-    try run(vault, global.console)
+    try await run(vault, global.console)
   }
 
-  private func run(_ vault: Vault, _ console: Console) throws {
+  private func run(_ vault: Vault, _ console: Console) async throws {
     let published = try PeerText.addresses(addresses)
     let identity = published.isEmpty ? try vault.core.ownIdentity() : try vault.core.setOwnAddresses(published)
     if !published.isEmpty, let problem = try? vault.overview.status().listeningProblem { console.warning(problem) }
+    if !isText, png == nil, svg == nil { console.note(await ReachText.line(vault)) }
     try show(identity, console)
   }
 

@@ -79,6 +79,7 @@ struct InitCommand: AsyncParsableCommand, UnlockingCommand {
     console.note("made the vault of \(identity.card.label) in \(composition.folders.data)")
     console.note("fingerprint: \(identity.fingerprint)")
     guard replaces else {
+      console.note(await ReachText.line(vault))
       return console.note("next: 'vault meet' with the people you trust, and 'vault daemon --background'")
     }
     try vault.changing.setReplacing()

@@ -49,6 +49,7 @@ enum AgeTargets {
         try machine.take(answer)
       case .find(let identity, let mayAsk):
         require(!mayAsk || hasYes, "nobody is asked without a yes")
+        if mayAsk { hasYes = false }
         switch (identity.keyID.first, mayAsk) {
         case (0x11, _), (0x22, true):
           let bytes = secret
