@@ -298,8 +298,8 @@ let package = Package(
     tests(
       of: "VaultCLI",
       [
-        "Concurrency", "Courier", "PeerAuth", "SealedPayload", "SecretVault", "ShamirKit", "Sodium", "VaultProtocol",
-        "VaultStore", argumentParser, logging,
+        "Concurrency", "Courier", "Gathering", "PeerAuth", "SealedPayload", "SecretVault", "ShamirKit", "Sodium",
+        "VaultProtocol", "VaultStore", argumentParser, logging,
       ]),
     .testTarget(
       name: "EndToEndTests",

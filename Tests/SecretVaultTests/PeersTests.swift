@@ -46,6 +46,24 @@ extension VaultTests {
       #expect(renamed?.code == .usage)
     }
 
+    @Test func `a card that couldn't be imported is told from one that can before anybody is asked`() async throws {
+      let world = try TestWorld(2)
+      let trust = world[0].vault.trust
+      let stranger = try Identity.generate()
+      for label in ["Zoe, introduced by Ann", "\u{200B}", ""] {
+        let failure = await refusal { try trust.check(stranger.card(label: label, serial: 1)) }
+        #expect(failure != nil, "\(label)")
+      }
+      try trust.check(stranger.card(label: "Zoe", serial: 1))
+      // A peer's own newer card may come, and one that has a key of a peer's among others may not.
+      try trust.check(world[1].vault.core.recognisableCard())
+      let peer = world[1].vault.core.identity.keys
+      let mixed = try CardKeys(signing: stranger.keys.signing, noise: peer.noise, box: stranger.keys.box)
+      let failure = await refusal { try trust.check(PeerCard(keys: mixed, label: "Zoe", serial: 1)) }
+      #expect(failure?.code == .refused)
+      #expect(try trust.peers().count == 1)
+    }
+
     @Test func `the own card is refused`() async throws {
       let world = try TestWorld(1)
       let failure = await refusal { try world[0].meets(world[0]) }
