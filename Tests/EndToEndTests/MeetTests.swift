@@ -37,7 +37,12 @@ import Testing
       let check = try await words(opener)
       for guest in guests { #expect(try await words(guest) == check) }
       for terminal in guests + [opener] { terminal.type("yes\n") }
+      for terminal in guests + [opener] { try await terminal.expect("(setting lan)? yes or no") }
+      opener.type("yes\n")
+      for guest in guests { guest.type("no\n") }
       for terminal in guests + [opener] { #expect(try await terminal.end() == 0) }
+      #expect(try await people[0].succeed("settings", "get", "lan").line == "on")
+      #expect(try await people[1].succeed("settings", "get", "lan").line == "off")
       for (place, person) in people.enumerated() {
         let others = try await person.succeed("peer", "list", "--json").json().array.compactMap { $0["name"].string }
         #expect(Set(others) == Set(["alice", "bob", "carol"]).subtracting([["alice", "bob", "carol"][place]]))

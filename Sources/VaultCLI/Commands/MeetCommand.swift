@@ -63,8 +63,8 @@ struct MeetCommand: OpenedCommand {
         hint: "import their cards with `vault peer add --name`")
     }
     console.note("next: 'vault daemon --background' answers them, 'vault share' gives them shares")
-    if !vault.core.usesLocalNetwork {
-      console.note("to find one another on a network without addresses, all of you say: vault settings set lan on")
+    if !vault.core.usesLocalNetwork, await desk.wantsToBeFound() {
+      _ = try vault.core.set(SettingKey.lan.rawValue, to: SettingKey.on)
     }
   }
 }

@@ -305,6 +305,13 @@ struct MeetingDesk {
     }
   }
 
+  /// Whether the user says that peers may find this device, which takes no address then.
+  func wantsToBeFound() async -> Bool {
+    let answer = try? await ask(
+      "Let peers find this device on networks where you both are, from now on (setting lan)? yes or no: ")
+    return answer?.lowercased() == "yes"
+  }
+
   // MARK: - Importing
 
   struct Imported {
