@@ -9,9 +9,10 @@ package actor EnteredRoom {
   private let clock: RoomClock
   private let line: RoomLine
   private let told: AsyncStream<RoomEvent>.Continuation
-  /// Until when the code must have been right.
-  private let limit: Duration
+  private let began: Duration
   private var hasJoined = false
+  /// Until when somebody must have greeted, which takes nobody any time, and until when the code must have been right.
+  private static let greeting = Duration.seconds(3)
   private static let patience = Duration.seconds(10)
 
   /// `card` is this device's own, signed, with its beacon key. Throws a ``GatheringFailure``.
@@ -20,7 +21,7 @@ package actor EnteredRoom {
     clock: RoomClock, avoiding: Set<[UInt8]> = []
   ) throws(GatheringFailure) {
     guest = try GatheringGuest(code: code, card: card, identity: identity, at: clock.now(), avoiding: avoiding)
-    limit = clock.now() + Self.patience
+    began = clock.now()
     self.clock = clock
     line = RoomLine(connection)
     (events, told) = AsyncStream.makeStream()
@@ -44,6 +45,8 @@ package actor EnteredRoom {
 
   /// What the user says of the comparison.
   package func say(_ isSame: Bool) { perform(guest.say(isSame, at: clock.now())) }
+
+  private var limit: Duration { began + (guest.opening.isEmpty ? Self.greeting : Self.patience) }
 
   private func keepTime() async {
     while let deadline = guest.deadline {

@@ -26,7 +26,7 @@ package struct RoomAttempt: Sendable {
 /// only ``guessLimit`` are let guess, whatever the user types and however many offers there are.
 package struct RoomSearch {
   package static let guessLimit = 3
-  /// A place that hangs up before it greets may have too many at its door.
+  /// A place that hangs up at once may have too many at its door.
   private static let knocks = 3
   private static let pause = Duration.seconds(1)
 
@@ -67,9 +67,11 @@ package struct RoomSearch {
       if number > 0 { try await clock.sleep(Self.pause) }
       let connection: any PeerTransport
       do throws(TransportError) { connection = try await dial() } catch { return nil }
+      let began = clock.now()
       let attempt = try await speak(connection, tried)
       if attempt.hasGuessed { guesses -= 1 }
       if !attempt.opening.isEmpty { return attempt }
+      guard clock.now() - began < Self.pause else { return nil }
     }
     return nil
   }
