@@ -71,7 +71,8 @@ package actor OpenedRoom {
         // When there are too many connections, it is kept.
         if opener.hasLetIn(id) { connection.reached(.caller) }
       }
-      perform(opener.lost(id))
+      // Where this side leaves, nobody else has.
+      if !Task.isCancelled { perform(opener.lost(id)) }
       lines[id] = nil
     }
     line.hangUp()

@@ -213,6 +213,24 @@ private func failure(_ event: RoomEvent) -> GatheringFailure? {
     await running.value
   }
 
+  @Test("an opener that leaves when all compare is who has left, to everybody") func openerLeaves() async throws {
+    let (alice, bob, carol) = (try Person("Alice"), try Person("Bob"), try Person("Carol"))
+    let room = try OpenedRoom(card: alice.card, identity: alice.identity, clock: clock)
+    let (stream, way) = door()
+    let running = Task { await room.run([stream]) }
+    let guests = try [bob, carol].map { try entered($0, room, by: way) }
+    try await next(room.events) { if case .guests(2) = $0 { true } else { nil } }
+    #expect(await room.close())
+    for (guest, _) in guests { _ = try await next(guest.events, compared) }
+    running.cancel()
+    await running.value
+    for (guest, task) in guests {
+      guard case .left(let who) = try await next(guest.events, failure) else { throw Missing() }
+      #expect(who.label == "Alice" && who.position == 0)
+      await task.value
+    }
+  }
+
   @Test("an offer with another number, or anything behind it, isn't meant") func numbers() {
     #expect(RoomPlaces.isMeant(7, in: RoomPlaces.texts(7)))
     for texts in [
