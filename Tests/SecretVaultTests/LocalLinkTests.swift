@@ -61,6 +61,18 @@ extension VaultTests {
       #expect(try await vault.links.ask(PingAsker(), of: recipient).address == "192.0.2.7:4721")
     }
 
+    @Test func `of a peer without an address it isn't said that nobody can call on it, unless nobody looks`() async throws {
+      let world = try world(2)
+      let vault = world[0].vault
+      let ben = try vault.directory.find("ben")
+      for isOn in [true, false] {
+        _ = try vault.core.set("lan", to: isOn ? "on" : "off")
+        let known = try vault.directory.recipient(ben)
+        let recipient = Recipient(name: known.name, keys: known.keys, addresses: [], findLocally: known.findLocally)
+        #expect(recipient.canBeCalled == isOn)
+      }
+    }
+
     @Test func `somebody else who shows its tag is not the peer, and the peer is found beside him`() async throws {
       let world = try world(3)
       try neighbourhood.hear(world[2], at: "192.0.2.66", in: world)

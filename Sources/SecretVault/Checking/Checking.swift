@@ -125,7 +125,7 @@ package final class Checking: Room {
         subject.rows = Dictionary(holders.map { ($0.value, Int($0.key)) }) { first, _ in first }
         subject.peers = peers.filter { subject.rows?[$0.digest] != nil }
       }
-      subject.isOwnAddressKnown = try !core.ownCard().addresses.isEmpty
+      subject.isOwnAddressKnown = try core.usesLocalNetwork || !core.ownCard().addresses.isEmpty
       for peer in subject.peers where try directory.listensNowhere(peer) { subject.deaf.insert(peer.digest) }
     } catch {
       guard VaultError(error).code == .damaged, let index = record.ownIndex else {

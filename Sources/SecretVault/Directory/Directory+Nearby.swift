@@ -20,14 +20,14 @@ extension Directory {
       untilUnwanted: { try await core.waitForSettings(while: isWanted) })
   }
 
-  /// Looks for a peer on the same network, while the user wants that and if its card came with a beacon key. Nil where nobody can look.
+  /// Looks for a peer on the same network, while the user wants that; nil if he doesn't, the peer's card came without a beacon key, or nobody
+  /// can look.
   func localSearch(for peer: PeerRecord) -> (@Sendable () async -> [LocalPlace])? {
-    guard let find = environment.findLocally, peer.introducer == nil else { return nil }
-    let digest = peer.digest
-    return { [self] in
-      guard core.usesLocalNetwork, let beacon = beacon(ofPeer: digest) else { return [] }
-      return await find(beacon)
-    }
+    guard let find = environment.findLocally, peer.introducer == nil, core.usesLocalNetwork,
+      let beacon = beacon(ofPeer: peer.digest)
+    else { return nil }
+    let core = core
+    return { core.usesLocalNetwork ? await find(beacon) : [] }
   }
 
   private func beacon(ofPeer digest: Digest) -> BeaconKey? {

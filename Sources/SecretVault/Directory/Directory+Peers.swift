@@ -3,7 +3,7 @@ import Sodium
 import VaultStore
 
 extension Directory {
-  /// Whether this device knows no place to call on a peer, nor how to find it in the same room.
+  /// Whether this device knows no place to call on a peer, nor how to find it in the same room or on the same network.
   func listensNowhere(_ peer: PeerRecord) throws -> Bool { try !recipient(peer).canBeCalled }
 
   // MARK: - Records
@@ -95,6 +95,7 @@ extension Directory {
       fingerprint: card.fingerprint, cardDigest: peer.digest.description,
       addresses: addresses(of: peer, card), cardText: card.text(), addedAt: peer.addedAt,
       lastSeenAt: peer.lastSeenAt)
+    summary.isFoundLocally = summary.addresses.isEmpty && localSearch(for: peer) != nil
     summary.person = peer.person
     if let person = peer.person {
       let devices = try database.peers()

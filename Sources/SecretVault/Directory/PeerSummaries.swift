@@ -24,6 +24,8 @@ package struct PeerSummary: Hashable, Sendable {
   package let addedAt: Int64
   /// Milliseconds since 1970 of the last session, if there was one.
   package let lastSeenAt: Int64?
+  /// Whether it is looked for on the same network, where no address of it is known.
+  package var isFoundLocally = false
   /// The peer whose other device this is, by the user's word.
   package var deviceOf: String?
   /// Nil for a person's first device.

@@ -7,12 +7,12 @@ struct Recipient: Hashable, Sendable {
   let addresses: [PeerAddress]
   /// How it is found in the same room; nil if Bluetooth is off here, or its card came without a beacon key.
   var nearby: NearbyAccess?
-  /// Finds where it may be on the same network; nil where nobody can look.
+  /// Finds where it may be on the same network; nil if nobody looks, or its card came without a beacon key.
   var findLocally: (@Sendable () async -> [LocalPlace])?
   /// Whether it is a peer, and not only somebody whom a peer has introduced.
   var isPeer = true
-  /// Whether this device knows a way to call on it wherever it is, or in the same room.
-  var canBeCalled: Bool { !addresses.isEmpty || nearby != nil }
+  /// Whether this device knows a way to call on it wherever it is, in the same room, or on the same network.
+  var canBeCalled: Bool { !addresses.isEmpty || nearby != nil || findLocally != nil }
   /// Asked before each call at one of its addresses.
   var mayDial: @Sendable () -> Bool = { true }
 

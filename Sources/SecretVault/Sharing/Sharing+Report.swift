@@ -45,7 +45,7 @@ extension Sharing {
     }
     let deaf = try holdersThatListenNowhere(record)
     let hasAddress = try !core.ownCard().addresses.isEmpty
-    let isOwnAddressUnknown = record.ownIndex != nil && !hasAddress
+    let isOwnAddressUnknown = record.ownIndex != nil && !hasAddress && !core.usesLocalNetwork
     let changed = try circles.changed(record)
     var report = ShareReport(
       id: record.id.description, description: record.description,

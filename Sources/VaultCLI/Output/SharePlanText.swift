@@ -53,7 +53,7 @@ struct SharePlanText {
     if isLikeAnother(peer) { words.append("fingerprint \(PeerText.short(peer.fingerprint))") }
     if let other = peer.deviceOf { words.append("another device of \(other)'s user") }
     if peer.state == .scanned { words.append("never met, so its share waits here, sealed to its card") }
-    if peer.addresses.isEmpty { words.append("listens nowhere that this device knows") }
+    if peer.addresses.isEmpty, !peer.isFoundLocally { words.append("listens nowhere that this device knows") }
     return words
   }
 
