@@ -61,7 +61,9 @@ extension VaultTests {
       #expect(try await vault.links.ask(PingAsker(), of: recipient).address == "192.0.2.7:4721")
     }
 
-    @Test func `of a peer without an address it isn't said that nobody can call on it, unless nobody looks`() async throws {
+    @Test func `of a peer without an address it is not said that nobody can call on it, unless nobody looks`()
+      async throws
+    {
       let world = try world(2)
       let vault = world[0].vault
       let ben = try vault.directory.find("ben")
