@@ -37,7 +37,7 @@ package final class GatheringGuest {
   private var session: [UInt8] = []
   /// What the opener has named its opening; empty before it has greeted.
   package private(set) var opening: [UInt8] = []
-  /// Whether it has been told enough to guess at the code, once.
+  /// Whether the other side has heard enough to test one guess at the code.
   package private(set) var hasConfirmed = false
   private let avoided: Set<[UInt8]>
   private var commitment: Digest?
@@ -51,8 +51,8 @@ package final class GatheringGuest {
   /// When ``tick(at:)`` is to be called, if nothing else happens before; nil once it is over.
   package private(set) var deadline: Duration?
 
-  /// Starts on a fresh stream to the opener, and leaves before it says anything if that names an opening among `avoiding`. `card` is this device's own, signed; its beacon key is
-  /// given when all have said yes. Throws
+  /// Starts on a fresh stream to the opener, and leaves before it says anything if that names an opening among `avoiding`.
+  /// `card` is this device's own, signed; its beacon key is given when all have said yes. Throws
   /// ``GatheringFailure/noName`` where nothing of its label can be seen.
   package init(
     code: consuming GatheringCode, card: PeerCard, identity: Identity, at now: Duration, avoiding: Set<[UInt8]> = [],

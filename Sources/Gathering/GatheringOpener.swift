@@ -57,8 +57,7 @@ package final class GatheringOpener {
   private var roll: Roll?
   private var comparison: Comparison?
 
-  /// Opens, and draws the code. `card` is this device's own, signed; its beacon key is
-  /// given when all have said yes. Throws
+  /// Opens, and draws the code. `card` is this device's own, signed; its beacon key is given when all have said yes. Throws
   /// ``GatheringFailure/noName`` where nothing of its label can be seen.
   package init(
     card: PeerCard, identity: Identity, at now: Duration,

@@ -38,9 +38,12 @@ package actor EnteredRoom {
     await carried
   }
 
-  /// What has come of it, once ``run()`` has returned.
-  package func attempt(_ result: Result<[PeerCard], GatheringFailure>) -> RoomAttempt {
-    RoomAttempt(result: result, hasJoined: hasJoined, opening: guest.opening, hasGuessed: guest.hasConfirmed)
+  /// What has come of it, once the last event was heard; `farewell` is what ``run()`` runs in.
+  package func attempt(
+    _ result: Result<[PeerCard], GatheringFailure>, farewell: Task<Void, Never>
+  ) -> RoomAttempt {
+    RoomAttempt(
+      result: result, hasJoined: hasJoined, opening: guest.opening, hasGuessed: guest.hasConfirmed, farewell: farewell)
   }
 
   /// What the user says of the comparison.

@@ -27,8 +27,8 @@ package enum RoomPlaces {
     } ?? .failed("no thread is left")
   }
 
-  /// Places where openings with this number are offered, until `stop`. The
-  /// stream ends early where nobody can look, and `failed` is told why.
+  /// Places where openings with this number are offered, until `stop`. The stream ends early where nobody can look, and
+  /// `failed` is told why.
   package static func find(
     _ number: UInt16, until stop: StopSignal, failed: @escaping @Sendable (LocalNamesError) -> Void
   ) -> AsyncStream<LocalSighting> {

@@ -11,15 +11,8 @@ package struct RoomAttempt: Sendable {
   package let opening: [UInt8]
   /// Whether the other side has had its guess at the code.
   package let hasGuessed: Bool
-
-  package init(
-    result: Result<[PeerCard], GatheringFailure>, hasJoined: Bool, opening: [UInt8], hasGuessed: Bool
-  ) {
-    self.result = result
-    self.hasJoined = hasJoined
-    self.opening = opening
-    self.hasGuessed = hasGuessed
-  }
+  /// Ends when all that was still to be said is out: what counts is done before.
+  package var farewell = Task {}
 }
 
 /// A guest's search for the opener among all who say that they are it. Whoever answers may guess at the code once, so that
@@ -69,6 +62,8 @@ package struct RoomSearch {
       do throws(TransportError) { connection = try await dial() } catch { return nil }
       let began = clock.now()
       let attempt = try await speak(connection, tried)
+      // Who said no is heard to have said so.
+      if case .failure = attempt.result { await attempt.farewell.value }
       if attempt.hasGuessed { guesses -= 1 }
       if !attempt.opening.isEmpty { return attempt }
       guard clock.now() - began < Self.pause else { return nil }

@@ -1,5 +1,4 @@
 package import Concurrency
-import Glibc
 import SystemBus
 
 /// A way to offer a service to those on the same network, and to hear of theirs.
@@ -29,27 +28,16 @@ package enum LocalWay {
   /// Whether there is an interface that may lead to others: without one, nobody need be asked.
   package static var isOnNetwork: Bool { !LocalInterface.all().isEmpty }
 
-  /// Addresses at which others on the same networks may reach a port of this device, as text; those that mean nothing
-  /// without an interface are left out.
-  package static func addresses(port: Int) -> [String] {
-    let texts: [String] = LocalInterface.all().flatMap { interface in interface.addresses.compactMap(\.text) }
-    return texts.map { $0.contains(":") ? "[\($0)]:\(port)" : "\($0):\(port)" }
+  /// Addresses of this device at which others on the same networks may reach it; those that mean nothing without an
+  /// interface are left out.
+  package static var addresses: [LocalAddress] {
+    LocalInterface.all().flatMap { interface in
+      interface.addresses.map { LocalAddress(bytes: $0.bytes, interface: interface.index) }
+    }.filter { !LocalAddress.isOfOneLink($0.bytes) }
   }
 
   /// Avahi where it is on the bus: then the port of multicast DNS is its own. Else this device speaks by itself. It may wait.
   package static func find(bus: [String] = BusAddress.system) -> any LocalNames {
     AvahiNames.isThere(bus) ? AvahiNames(bus: bus) : MulticastNames()
-  }
-}
-
-extension LocalInterface.Address {
-  /// Nil for an address of one interface alone (RFC 4291, section 2.5.6).
-  fileprivate var text: String? {
-    guard !(bytes.count == 16 && bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80) else { return nil }
-    var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-    guard inet_ntop(bytes.count == 16 ? AF_INET6 : AF_INET, bytes, &text, socklen_t(text.count)) != nil else {
-      return nil
-    }
-    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }

@@ -24,6 +24,11 @@ package struct LocalAddress: Hashable, Sendable {
     self.bytes = bytes
     self.interface = interface
   }
+
+  /// Whether an IPv6 address is one of fe80::/10, which everybody on a link has (RFC 4291, section 2.5.6).
+  package static func isOfOneLink(_ bytes: some Collection<UInt8>) -> Bool {
+    bytes.count == 16 && bytes.first == 0xFE && bytes.dropFirst().first.map { $0 & 0xC0 } == 0x80
+  }
 }
 
 /// An offer that was heard.

@@ -1,3 +1,4 @@
+import LocalNames
 import NIOCore
 import PeerAuth
 import Synchronization
@@ -205,9 +206,8 @@ final class ConnectionRegister: Sendable {
         // ::ffff:a.b.c.d is an IPv4 address on a socket for both.
         let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff
         if isMapped { return Array(bytes[12...]) }
-        // On a link everybody has an address of fe80::/64 (RFC 4291, section 2.5.6): who is one of them isn't all of them.
-        let isOfLink = bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80
-        return isOfLink ? Array(bytes) : Array(bytes[..<8])
+        // Who is one of those on a link isn't all of them.
+        return LocalAddress.isOfOneLink(bytes) ? Array(bytes) : Array(bytes[..<8])
       }
     default: []
     }

@@ -130,8 +130,7 @@ extension LocalAddress {
     address.sin6_family = sa_family_t(AF_INET6)
     address.sin6_port = port.bigEndian
     withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: bytes) }
-    // fe80::/10 (RFC 4291, section 2.5.6).
-    if bytes[0] == 0xFE, bytes[1] & 0xC0 == 0x80 { address.sin6_scope_id = interface }
+    if Self.isOfOneLink(bytes) { address.sin6_scope_id = interface }
     return SocketAddress(address)
   }
 }

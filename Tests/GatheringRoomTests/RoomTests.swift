@@ -167,7 +167,7 @@ private func failure(_ event: RoomEvent) -> GatheringFailure? {
     )
     #expect(try await next(wrong.events, failure) == .notLetIn)
     await first.value
-    let attempt = await wrong.attempt(.failure(.notLetIn))
+    let attempt = await wrong.attempt(.failure(.notLetIn), farewell: first)
     #expect(attempt.hasGuessed && !attempt.hasJoined && attempt.opening.count == 32)
     let (inner, outer) = InMemoryTransport.pair()
     way.yield(outer)
@@ -177,7 +177,7 @@ private func failure(_ event: RoomEvent) -> GatheringFailure? {
     let second = Task { await again.run() }
     #expect(try await next(again.events, failure) == .otherOpening)
     await second.value
-    let none = await again.attempt(.failure(.otherOpening))
+    let none = await again.attempt(.failure(.otherOpening), farewell: second)
     #expect(!none.hasGuessed)
     running.cancel()
     await running.value

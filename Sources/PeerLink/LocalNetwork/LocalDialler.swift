@@ -88,6 +88,11 @@ package final class LocalDialler: Sendable {
       reached: { [room] in room.reached(address, sighting.port) })
   }
 
+  /// Where others on the same networks may reach a port of this device.
+  package static func ownPlaces(port: Int) -> [String] {
+    UInt16(exactly: port).map { port in LocalWay.addresses.map { text($0, port) } } ?? []
+  }
+
   static func text(_ address: LocalAddress, _ port: UInt16) -> String {
     (try? address.socketAddress(port: port)).flatMap { SystemReason.address($0) }?.description ?? "this network"
   }

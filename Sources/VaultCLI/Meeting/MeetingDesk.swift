@@ -100,9 +100,9 @@ struct MeetingDesk {
     }
     let running = Task { await room.run([listener.incoming]) }
     let places =
-      ListeningPlace.isAny(address.host) ? LocalWay.addresses(port: address.port) : [address.description]
+      ListeningPlace.isAny(address.host) ? LocalDialler.ownPlaces(port: address.port) : [address.description]
     for line in GatheringText.opened(room.code, at: places) { show(line) }
-    let outcome: Outcome
+    let outcome: Result<[PeerCard], GatheringFailure>
     do {
       outcome = try await converse(
         room.events, close: { if await room.close() { await listener.close() } }, say: { await room.say($0) })
@@ -114,7 +114,7 @@ struct MeetingDesk {
     }
     stop?.raise()
     // First what counts, then the farewell.
-    let imported = try outcome.result.map(importAll)
+    let imported = outcome.map(importAll)
     await running.value
     await listener.close()
     return try imported.mapError(GatheringText.error).get()
@@ -150,7 +150,10 @@ struct MeetingDesk {
             ?? "no meeting with the number \(number) is found on this network", hint: GatheringText.addressHint)
       }
       switch attempt.result {
-      case .success(let cards): return importAll(cards)
+      case .success(let cards):
+        let imported = importAll(cards)
+        await attempt.farewell.value
+        return imported
       case .failure(let failure):
         guard !attempt.hasJoined, failure == .notLetIn || failure == .otherOpening else {
           throw GatheringText.error(of: failure)
@@ -210,9 +213,7 @@ struct MeetingDesk {
     let running = Task { await room.run() }
     do {
       let outcome = try await converse(room.events, close: nil, say: { await room.say($0) })
-      // Of a meeting that others have agreed to as well, the end isn't waited for.
-      if case .failure = outcome.result { await running.value }
-      return await room.attempt(outcome.result)
+      return await room.attempt(outcome, farewell: running)
     } catch {
       running.cancel()
       await running.value
@@ -222,12 +223,10 @@ struct MeetingDesk {
 
   // MARK: - In the room
 
-  private struct Outcome { let result: Result<[PeerCard], GatheringFailure> }
-
   /// Passes on what is heard and typed until the gathering is over. `close` is the opener's.
   private func converse(
     _ events: AsyncStream<RoomEvent>, close: (() async -> Void)?, say: (Bool) async -> Void
-  ) async throws -> Outcome {
+  ) async throws -> Result<[PeerCard], GatheringFailure> {
     let hearing = Task { [arriving] in for await event in events { arriving.yield(.heard(event)) } }
     defer { hearing.cancel() }
     var guests = 0
@@ -274,8 +273,8 @@ struct MeetingDesk {
       case .heard(.agreed(let participant)):
         waiting.removeAll { $0 == participant.position }
         console.note("\(GatheringText.name(participant)) has said yes")
-      case .heard(.finished(let cards)): return Outcome(result: .success(cards))
-      case .heard(.failed(let failure)): return Outcome(result: .failure(failure))
+      case .heard(.finished(let cards)): return .success(cards)
+      case .heard(.failed(let failure)): return .failure(failure)
       case .unfound(let problem): console.note("others don't find this meeting by themselves: \(problem)")
       }
     }
@@ -299,7 +298,7 @@ struct MeetingDesk {
       let digest = entry.element.keys.digest.description
       if let peer = peers.first(where: { $0.cardDigest == digest }) {
         remarks[entry.offset] = "your peer \(Printable.quoted(peer.name))"
-      } else if let namesake = try? vault.trust.namesakes(of: entry.element).first, entry.offset != list.own {
+      } else if entry.offset != list.own, let namesake = try? vault.trust.namesakes(of: entry.element).first {
         remarks[entry.offset] = "not your peer \(Printable.quoted(namesake.name)): another device, or somebody else"
       }
     }
