@@ -146,19 +146,6 @@ import Testing
     }
   }
 
-  private static let beacon = [UInt8](repeating: 8, count: 16)
-
-  /// What somebody says who says yes to a list of these at a position.
-  private func yes(
-    _ signer: Person, _ entries: [Reveal], _ commitments: [Digest], _ position: Int, of opening: [UInt8]
-  ) throws -> Yes {
-    var roll = try Roll(opening: opening, commitments: commitments)
-    for (place, reveal) in entries.enumerated() { try roll.add(reveal, at: place) }
-    let comparison = try Comparison(roll, own: 0)
-    let binding = try comparison.binding(position, Self.beacon)
-    return Yes(signature: try signer.identity.sign(comparison.signedDigest(position, binding)), binding: binding)
-  }
-
   @Test("a yes holds with the card's own key, for its own position and binding only", arguments: 0..<5)
   func forgedYes(which: Int) throws {
     let (liar, owner, victim) = (try Person("liar"), try Person("owner"), try Person("victim"))
@@ -171,7 +158,7 @@ import Testing
     let entries = [opener.reveal, own, third.reveal]
     let commitments = [opener.commitment, try #require(raw.guestCommitment), third.commitment]
     func signed(_ person: Person, _ position: Int) throws -> Yes {
-      try yes(person, entries, commitments, position, of: opening)
+      try Yes(of: person, to: entries, commitments, position, opening: opening)
     }
     try raw.say(.saidYes(position: 0, signed(liar, 0)))
     #expect(raw.failure == nil)
@@ -185,7 +172,7 @@ import Testing
       }
     try raw.say(.saidYes(position: 2, said))
     #expect(raw.cards == nil)
-    if which == 0 { for position in [0, 2] as [UInt8] { try raw.say(.keyed(position: position, Self.beacon)) } }
+    if which == 0 { for position in [0, 2] as [UInt8] { try raw.say(.keyed(position: position, Yes.sampleKey)) } }
     #expect((raw.cards != nil) == (which == 0))
     #expect(raw.failure == (which == 0 ? nil : .brokeRules(GatheringParticipant(position: 0, label: "liar"))))
   }
@@ -279,45 +266,6 @@ import Testing
     }
   }
 
-  @Test("a guest that reveals what it hadn't committed to ends it, and is named") func lyingGuest() throws {
-    let opener = try Person("opener")
-    let gathering = try GatheringOpener(card: opener.own, identity: opener.identity, at: .zero)
-    let liar = try Person("liar")
-    let subkey = [UInt8](repeating: 1, count: 32)
-    let raw = try RawGuest(gathering, committedTo: Reveal(card: liar.card, subkey: subkey))
-    raw.take(gathering.close(at: .zero))
-    let other = try liar.identity.card(label: "somebody else", serial: 1)
-    try raw.say(.reveal(Reveal(card: other, subkey: subkey)))
-    let who = GatheringParticipant(position: 1, label: nil)
-    #expect(raw.failure == .brokeRules(who))
-  }
-
-  @Test("a guest's yes holds with its card's own key and for its own position only", arguments: 0..<3)
-  func borrowedCard(which: Int) throws {
-    let (opener, owner) = (try Person("opener"), try Person("owner"))
-    // Chance that is always the same, so that the test knows the opener's subkey.
-    let gathering = try GatheringOpener(card: opener.own, identity: opener.identity, at: .zero) {
-      (count) throws(SodiumError) in
-      let drawn = [UInt8](repeating: 1, count: count)
-      return try SecretBytes(copying: drawn.span.bytes)
-    }
-    let subkey = [UInt8](repeating: 1, count: 32)
-    let reveal = Reveal(card: owner.card, subkey: subkey)
-    let raw = try RawGuest(gathering, committedTo: reveal)
-    raw.take(gathering.close(at: .zero))
-    guard case .list(let commitments)? = try raw.frames.next() else { throw RawOpener.Unexpected() }
-    try raw.say(.reveal(reveal))
-    raw.take(gathering.say(true, at: .zero))
-    let entries = [Reveal(card: opener.card.published, subkey: subkey), reveal]
-    let signer = which == 1 ? try Person("liar") : owner
-    let position = which == 2 ? 0 : 1
-    let drawn = [UInt8](repeating: 1, count: 32)
-    try raw.say(.yes(yes(signer, entries, commitments, position, of: drawn)))
-    if which == 0 { try raw.say(.key(Self.beacon)) }
-    #expect(raw.failure == (which == 0 ? nil : .brokeRules(GatheringParticipant(position: 1, label: "owner"))))
-    #expect(raw.actions.contains { if case .finished = $0 { true } else { false } } == (which == 0))
-  }
-
   @Test("a beacon key that no yes has bound, or that comes twice, is no reason to lose the cards that all agreed to")
   func falseKey() throws {
     for isTwice in [true, false] {
@@ -330,88 +278,12 @@ import Testing
       raw.take(raw.guest.say(true, at: .zero))
       let entries = [opener.reveal, own, third.reveal]
       let commitments = [opener.commitment, try #require(raw.guestCommitment), third.commitment]
-      try raw.say(.saidYes(position: 0, yes(liar, entries, commitments, 0, of: opening)))
-      try raw.say(.saidYes(position: 2, yes(owner, entries, commitments, 2, of: opening)))
-      try raw.say(.keyed(position: 0, Self.beacon))
-      try raw.say(.keyed(position: isTwice ? 0 : 2, isTwice ? Self.beacon : [UInt8](repeating: 9, count: 16)))
-      #expect(raw.cards?.map(\.beaconKey) == [Self.beacon, nil])
+      try raw.say(.saidYes(position: 0, Yes(of: liar, to: entries, commitments, 0, opening: opening)))
+      try raw.say(.saidYes(position: 2, Yes(of: owner, to: entries, commitments, 2, opening: opening)))
+      try raw.say(.keyed(position: 0, Yes.sampleKey))
+      try raw.say(.keyed(position: isTwice ? 0 : 2, isTwice ? Yes.sampleKey : [UInt8](repeating: 9, count: 16)))
+      #expect(raw.cards?.map(\.beaconKey) == [Yes.sampleKey, nil])
     }
   }
 
-  @Test("when a guest has committed to another's card, both are named, whoever is first, and both hear it")
-  func takenCard() throws {
-    let (opener, victim) = (try Person("opener"), try Person("victim"))
-    for isThiefFirst in [true, false] {
-      let gathering = try GatheringOpener(card: opener.own, identity: opener.identity, at: .zero)
-      let stolen = Reveal(card: victim.card, subkey: [UInt8](repeating: 1, count: 32))
-      let own = Reveal(card: victim.card, subkey: [UInt8](repeating: 2, count: 32))
-      let one = try RawGuest(gathering, committedTo: stolen)
-      let two = try RawGuest(gathering, committedTo: own)
-      func pass(_ actions: [GatheringOpener.Action]) {
-        one.take(actions)
-        two.take(actions)
-      }
-      pass(gathering.close(at: .zero))
-      let order = isThiefFirst ? [(one, stolen), (two, own)] : [(two, own), (one, stolen)]
-      for (guest, reveal) in order {
-        let bytes = try guest.frames.frame(.reveal(reveal))
-        pass(gathering.receive(bytes, from: guest.id, at: .zero))
-      }
-      let names = [1, 2].map { place in
-        GatheringParticipant(position: place, label: (place == 1) == isThiefFirst ? "victim" : nil)
-      }
-      #expect(one.failure == .sameKey(names[0], names[1]))
-      for guest in [one, two] {
-        guard case .list? = try guest.frames.next() else { throw RawOpener.Unexpected() }
-        #expect(try guest.frames.next() == .ended(.sameKey, position: 1, other: 2))
-      }
-    }
-  }
-
-  @Test("a guest that shows the opener's own card, or no name, is named, and hears it", arguments: [true, false])
-  func openersCard(isOpeners: Bool) throws {
-    let opener = try Person("opener")
-    let gathering = try GatheringOpener(card: opener.own, identity: opener.identity, at: .zero)
-    let card = isOpeners ? opener.card : try Person("\u{3164}\u{2800}").card
-    let reveal = Reveal(card: card, subkey: [UInt8](repeating: 1, count: 32))
-    let raw = try RawGuest(gathering, committedTo: reveal)
-    raw.take(gathering.close(at: .zero))
-    try raw.say(.reveal(reveal))
-    #expect(raw.failure == .brokeRules(GatheringParticipant(position: 1, label: nil)))
-    guard case .list? = try raw.frames.next() else { throw RawOpener.Unexpected() }
-    #expect(try raw.frames.next() == .ended(.brokeRules, position: 1, other: 0))
-  }
-
-  @Test("a bit that changes on the way from a guest is no lie: the guest has left") func changedOnTheWay() throws {
-    let opener = try Person("opener")
-    for place in [1, 2, 500] {
-      let gathering = try GatheringOpener(card: opener.own, identity: opener.identity, at: .zero)
-      let reveal = Reveal(card: try Person("guest").card, subkey: [UInt8](repeating: 1, count: 32))
-      let raw = try RawGuest(gathering, committedTo: reveal)
-      raw.take(gathering.close(at: .zero))
-      var bytes = try raw.frames.frame(.reveal(reveal))
-      bytes[place] ^= 1
-      raw.deliver(bytes + [0])
-      #expect(raw.failure == .left(GatheringParticipant(position: 1, label: nil)))
-    }
-  }
-
-  @Test("a guest that reveals before the list is closed is put out, and the opening goes on") func tooEarly() throws {
-    let opener = try Person("opener")
-    let gathering = try GatheringOpener(card: opener.own, identity: opener.identity, at: .zero)
-    let reveal = Reveal(card: try Person("hasty").card, subkey: [UInt8](repeating: 1, count: 32))
-    let raw = try RawGuest(gathering, committedTo: reveal)
-    try raw.say(.reveal(reveal))
-    #expect(raw.failure == nil)
-    #expect(raw.actions.contains { if case .hangUp(raw.id) = $0 { true } else { false } })
-    #expect(gathering.deadline == .seconds(300))
-  }
-
-  @Test("a second guest with another's commitment is put out") func copiedCommitment() throws {
-    let opener = try Person("opener")
-    let gathering = try GatheringOpener(card: opener.own, identity: opener.identity, at: .zero)
-    let reveal = Reveal(card: try Person("guest").card, subkey: [UInt8](repeating: 1, count: 32))
-    _ = try RawGuest(gathering, committedTo: reveal)
-    #expect(throws: RawOpener.Unexpected.self) { _ = try RawGuest(gathering, committedTo: reveal) }
-  }
 }

@@ -282,3 +282,18 @@ final class RawGuest {
     }
   }
 }
+
+extension Yes {
+  static let sampleKey = [UInt8](repeating: 8, count: 16)
+
+  /// What somebody says who says yes to a list of these at a position, with ``sampleKey`` as beacon key.
+  init(
+    of signer: Person, to entries: [Reveal], _ commitments: [Digest], _ position: Int, opening: [UInt8]
+  ) throws {
+    var roll = try Roll(opening: opening, commitments: commitments)
+    for (place, reveal) in entries.enumerated() { try roll.add(reveal, at: place) }
+    let comparison = try Comparison(roll, own: 0)
+    let binding = try comparison.binding(position, Self.sampleKey)
+    self.init(signature: try signer.identity.sign(comparison.signedDigest(position, binding)), binding: binding)
+  }
+}
